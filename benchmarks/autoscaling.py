@@ -13,7 +13,7 @@ import time
 from functools import partial
 
 from benchmarks.measure import Goal, Line, Result, best_of
-from bursar.model.goal import Goal as Wish
+from bursar.model.goal import Goal as RunGoal
 from bursar.reproduce.autoscaling_setting import BOOT, WORKS, market_of, workload_of
 from bursar.runs.scaling_study import ScalingSetting, policy_for, suited_placer
 from bursar.simulate.scaled import ScaledRun, run_scaled
@@ -44,7 +44,7 @@ def simulated(name: str, works: int, placer: str = "", *, by_engine: bool = Fals
     workload = workload_of("1", works, SEED)
     setting = ScalingSetting(market=market_of(BOOT), provisioners=(name,))
     policy = policy_for(workload, setting, name, placer or suited_placer(name))
-    return run_scaled(workload, setting.market, Wish(), policy, seed=SEED, by_engine=by_engine)
+    return run_scaled(workload, setting.market, RunGoal(), policy, seed=SEED, by_engine=by_engine)
 
 
 def seconds_of(name: str, placer: str = "", *, by_engine: bool = False) -> float:

@@ -66,7 +66,7 @@ def measure(rounds: int) -> Result:
 def _simulate() -> dict[str, float]:
     began = time.perf_counter()
     from bursar.formats.market import parse_market
-    from bursar.model.goal import Goal as Wish
+    from bursar.model.goal import Goal as RunGoal
     from bursar.model.money import Money
     from bursar.model.time import MINUTE
     from bursar.model.work import Bag
@@ -78,7 +78,7 @@ def _simulate() -> dict[str, float]:
     runtimes = [rng.randrange(MINUTE, 10 * MINUTE) for _ in range(TASKS)]
     state = simulate(
         parse_market(MARKET),
-        Wish(budget=Money.parse(BUDGET)),
+        RunGoal(budget=Money.parse(BUDGET)),
         Bag(count=TASKS),
         make_policy(options={"provisioner": {"fleet": FLEET}}),
         ModelledBehaviour(given(runtimes)),

@@ -77,7 +77,7 @@ def _run() -> Iterator[AnyEvent]:
     from heapq import heappop, heappush
     from random import Random
 
-    from bursar.model.goal import Goal as Wish
+    from bursar.model.goal import Goal as RunGoal
     from bursar.model.goal import Limits
     from bursar.model.market import Market, Offer
     from bursar.model.money import Money
@@ -88,7 +88,7 @@ def _run() -> Iterator[AnyEvent]:
     rng = Random(1)
     market = Market("USD", "2026-01-01", (Offer("small", Money.parse("0.10")),))
     policies = {"provisioner": "fixed", "placer": "random", "replicator": "none"}
-    yield ev.RunCreated(0, "big", market, Wish(), Limits(), 1, policies, {}, 0.0)
+    yield ev.RunCreated(0, "big", market, RunGoal(), Limits(), 1, policies, {}, 0.0)
     rows = [[f"{number}.5"] for number in range(TASKS)]
     yield ev.WorkArrived(0, Work(make_bag(["fit", "--alpha", "{}"], rows)))
     yield ev.ArrivalsEnded(0)

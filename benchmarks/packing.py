@@ -17,7 +17,7 @@ from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
 from bursar.model.dag import dag_of
-from bursar.model.goal import Goal as Wish
+from bursar.model.goal import Goal as RunGoal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
@@ -91,7 +91,7 @@ def execute(flow: Workflow, assigned: Integers, runtimes: Integers) -> RunState:
     policy = Policy(prob, AssignedPlacer(prob), NoReplicas())
     arrivals: list[AnyEvent] = [WorkArrived(0, Work(flow)), plan]
     market = Market("USD", "undated", OFFERS)
-    return simulate(market, Wish(), arrivals, policy, ModelledBehaviour(runtime))
+    return simulate(market, RunGoal(), arrivals, policy, ModelledBehaviour(runtime))
 
 
 def measure(rounds: int) -> Result:

@@ -43,7 +43,7 @@ class Fleet:
         self._there: set[int] = set()
 
     def events(self) -> Iterator[AnyEvent]:
-        from bursar.model.goal import Goal as Wish
+        from bursar.model.goal import Goal as RunGoal
         from bursar.model.goal import Limits
         from bursar.model.market import Market, Offer
         from bursar.model.money import Money
@@ -52,7 +52,7 @@ class Fleet:
         from bursar.state import events as ev
 
         offer = Offer("spot", Money.parse("0.021"), MINUTE, boot=40 * SECOND, pool="unreliable")
-        market, goal = Market("USD", "2026-01-01", (offer,)), Wish(Money.parse("90000"))
+        market, goal = Market("USD", "2026-01-01", (offer,)), RunGoal(Money.parse("90000"))
         yield ev.RunCreated(0, "big", market, goal, Limits(), 1, {}, {}, 1.7e9)
         yield ev.WorkArrived(0, Work(make_bag(["fit"], [[str(n)] for n in range(self._tasks)])))
         yield ev.ArrivalsEnded(0)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
-from bursar.model.goal import Goal as Wish
+from bursar.model.goal import Goal as RunGoal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
@@ -75,7 +75,7 @@ def _timed(market: Market, bag: str, seed: int, tasks: int) -> Callable[[], floa
 
     def run() -> float:
         began = time.process_time()
-        make_plans(market, samples, tasks, Wish())
+        make_plans(market, samples, tasks, RunGoal())
         return time.process_time() - began
 
     return run

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Goal, Line, Result
 
 if TYPE_CHECKING:
-    from bursar.model.goal import Goal as Wish
+    from bursar.model.goal import Goal as RunGoal
     from bursar.model.market import Market
     from bursar.model.work import Work
     from bursar.simulate.world import SimulatedWorld
@@ -107,14 +107,14 @@ def _market() -> Market:
     return Market("USD", "2026-01-01", offers)
 
 
-def _wish() -> Wish:
+def _run_goal() -> RunGoal:
     from bursar.model.goal import Account, Budget
-    from bursar.model.goal import Goal as Wish
+    from bursar.model.goal import Goal as RunGoal
     from bursar.model.money import Money
     from bursar.model.time import HOUR
 
     budget = Budget(Money.parse("50"), HOUR)
-    return Wish(accounts=tuple(Account(name, budget) for name in USERS))
+    return RunGoal(accounts=tuple(Account(name, budget) for name in USERS))
 
 
 def _serve(directory: Path) -> dict[str, float]:
@@ -131,9 +131,9 @@ def _serve(directory: Path) -> dict[str, float]:
     from bursar.state.state import RunState
     from bursar.web.service.feed import Feed
 
-    market, wish, journal = _market(), _wish(), directory / "journal.db"
+    market, goal, journal = _market(), _run_goal(), directory / "journal.db"
     runtimes = drawn(lambda rng: round(rng.expovariate(0.1) * SECOND), 1)
-    provisioner = make_entry("provisioner", "react", {"market": market, "goal": wish})
+    provisioner = make_entry("provisioner", "react", {"market": market, "goal": goal})
     placer = make_placer("stretch", {"provisioner": provisioner}, len(USERS))
     policy = Policy(provisioner, placer, make_entry("replicator", "none", {}))
     state = RunState()
@@ -144,7 +144,7 @@ def _serve(directory: Path) -> dict[str, float]:
         world = SimulatedWorld(state, ModelledBehaviour(runtimes))
         senders = Senders(world)
         engine = Engine(state, policy, world, recorder, Random(1), [senders])
-        engine.record(ev.RunCreated(0, "service", market, wish, Limits(), 1, {}, {}, 0.0))
+        engine.record(ev.RunCreated(0, "service", market, goal, Limits(), 1, {}, {}, 0.0))
         senders.send(0)
         engine.run()
         recorder.close()

@@ -85,7 +85,7 @@ def test_a_run_on_two_pools_may_go_without_advice(place):
         (("--advisor", "tail", "--fleet", "sure=1"), "goes with the provisioner 'mixed' only"),
         (
             ("--advisor", "none", "--prefer", "cheapest"),
-            "--prefer is a wish for the advisor 'tail': leave it out, or leave out --advisor none",
+            "--prefer is for the advisor 'tail': leave it out, or leave out --advisor none",
         ),
         (
             ("--advisor", "tail", "--strategy", "N=3,T=1s,D=2s,Mr=0.1"),

@@ -66,7 +66,7 @@ def test_neighbours_differ_by_a_machine_or_a_tenth(seed):
     one, _ = judge(rng, count)
     fleets = np.floor(rng.random((3, count)) * (one.room + 1))
     floor = np.floor(rng.random(count) * fleets.min(axis=0))
-    is_cheap = rng.random(count) < 0.6
+    is_cheap = (rng.random(count) < 0.6).astype(float)
     found = one.neighbours(fleets, floor, is_cheap, MOST)
     assert found.tolist() == plain_neighbours(
         fleets.tolist(), floor.tolist(), one.room.tolist(), is_cheap.tolist()

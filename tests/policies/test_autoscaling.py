@@ -31,7 +31,7 @@ SECONDS = Offer("seconds", Money.parse("0.001"), SECOND, limit=9)
 LARGE = Offer("large", Money.parse("0.003"), SECOND, slots=4, limit=2)
 
 
-class Wish(Autoscaler):
+class WantsFleet(Autoscaler):
     """Wants what the test says."""
 
     def __init__(self, market, **fleet):
@@ -52,14 +52,17 @@ def actions(entry, scene):
 
 def test_a_decision_is_reported_with_what_was_seen_and_why():
     scene = Scene(SECONDS, tasks=5, arrivals_open=True)
-    reported, rent, wake = actions(Wish(market_of(SECONDS), seconds=3), scene)
+    reported, rent, wake = actions(WantsFleet(market_of(SECONDS), seconds=3), scene)
     assert reported == Scale({"seconds": 3}, 5, 0, "", {"moon": 1.0}, "wished for")
     assert rent == Rent("seconds", 3, reason="wished for")
     assert wake == Wake(30 * SECOND)
 
 
 def test_nothing_is_decided_within_an_interval():
-    scene, entry = Scene(SECONDS, tasks=5, arrivals_open=True), Wish(market_of(SECONDS), seconds=3)
+    scene, entry = (
+        Scene(SECONDS, tasks=5, arrivals_open=True),
+        WantsFleet(market_of(SECONDS), seconds=3),
+    )
     assert actions(entry, scene)
     scene.pass_time(29 * SECOND)
     assert actions(entry, scene) == []
@@ -71,12 +74,15 @@ def test_machines_that_boot_count_as_there():
     scene = Scene(SECONDS, tasks=5, arrivals_open=True)
     scene.rent()
     assert Rent("seconds", 2, reason="wished for") in actions(
-        Wish(market_of(SECONDS), seconds=3), scene
+        WantsFleet(market_of(SECONDS), seconds=3), scene
     )
 
 
 def test_the_longest_idle_machines_leave_and_busy_ones_stay():
-    scene, entry = Scene(SECONDS, tasks=1, arrivals_open=True), Wish(market_of(SECONDS), seconds=4)
+    scene, entry = (
+        Scene(SECONDS, tasks=1, arrivals_open=True),
+        WantsFleet(market_of(SECONDS), seconds=4),
+    )
     old, busy, young = scene.machine(), scene.machine(), scene.machine()
     scene.start(1, busy)
     actions(entry, scene)
@@ -94,7 +100,10 @@ def test_the_longest_idle_machines_leave_and_busy_ones_stay():
 
 
 def test_a_machine_that_is_paid_for_stays_to_the_end_of_its_unit():
-    scene, entry = Scene(HOURLY, tasks=1, arrivals_open=True), Wish(market_of(HOURLY), hourly=0)
+    scene, entry = (
+        Scene(HOURLY, tasks=1, arrivals_open=True),
+        WantsFleet(market_of(HOURLY), hourly=0),
+    )
     machine = scene.machine()
     assert not any(isinstance(one, Release) for one in actions(entry, scene))
     scene.pass_time(HOUR)
@@ -111,7 +120,10 @@ def rented(entry, scene):
 
 def test_long_units_are_rented_little_by_little():
     """A quarter of what is lacking in each 30 s of an hour, so that demand may pass meanwhile."""
-    scene, entry = Scene(HOURLY, tasks=1, arrivals_open=True), Wish(market_of(HOURLY), hourly=9)
+    scene, entry = (
+        Scene(HOURLY, tasks=1, arrivals_open=True),
+        WantsFleet(market_of(HOURLY), hourly=9),
+    )
     scale, rent, _ = actions(entry, scene)
     assert rent.count == 3
     assert scale.fleet == {"hourly": 3}
@@ -280,6 +292,6 @@ def test_busy_machines_are_paid_before_idle_ones_and_those_before_new_ones(
         state.apply(ev.MachineUp(0, machine))
         if machine <= busy:
             state.apply(ev.AttemptStarted(0, machine, machine, machine))
-    entry = Wish(market, minutes=wanted)
+    entry = WantsFleet(market, minutes=wanted)
     reported, *_ = entry.provision(view_of(state), MINUTE, Random(0))
     assert reported.fleet == {"minutes": payable}

@@ -20,8 +20,8 @@ from bursar.model.assigned import Assigned
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
+from bursar.model.plan_options import PlanOptions
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.wish import Wish
 from bursar.model.work import Bag, Work
 from bursar.policies.advise.none import NoAdvice
 from bursar.policies.advise.tail import TailAdvisor
@@ -192,7 +192,7 @@ def slower_than_planned():
             ModelledBehaviour(given([round(2e6 * seconds) for seconds in flow.runtimes])),
         )
 
-    return lambda: WorkflowAdvisor(flow, FLOWS.offers, times, Wish()), drive
+    return lambda: WorkflowAdvisor(flow, FLOWS.offers, times, PlanOptions()), drive
 
 
 ADVISED = {"none": calm, "tail": on_two_pools, "replan": slower_than_planned}

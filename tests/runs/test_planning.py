@@ -10,8 +10,8 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.plan import Assumed, MakespanSpan, Plan
+from bursar.model.plan_options import PlanOptions
 from bursar.model.time import SECOND
-from bursar.model.wish import Wish
 from bursar.model.work import Bag, Work
 from bursar.runs.choosing import Chooser, find_plan
 from bursar.runs.planning import Asked, current_plans, open_planned
@@ -87,7 +87,7 @@ def test_a_list_is_current_while_nothing_was_done_or_spent_since():
 def test_the_goal_is_that_of_the_plans_unless_another_is_given():
     goal = Goal(Money.parse("7"), 60 * SECOND)
     capped = tuple(replace(one, cap=Money.parse("3")) for one in PLANS)
-    assumed = Assumed(tasks=3, date="2026-01-01", goal=goal, wish=Wish())
+    assumed = Assumed(tasks=3, date="2026-01-01", goal=goal, planning=PlanOptions())
     offered = ev.PlansOffered(0, capped, assumed)
     chosen = Chooser("knee").choose_from(offered, "USD")
     assert (chosen.goal, chosen.notes) == (Goal(Money.parse("3"), 60 * SECOND), ())

@@ -61,7 +61,7 @@ MISTAKES = [
     ({"prefer": "cost"}, "or leave out {}", "prefer"),
     ({"market": MIXED, "goal": HOUR_ONLY, "prefer": "within-budget"}, "give {}, too", "budget"),
     ({"market": MIXED, "prefer": "within-deadline"}, "give {}, too", "deadline"),
-    ({"market": MIXED, "prefer": "cost", "policies": NO_ADVICE}, "{} is a wish", "prefer"),
+    ({"market": MIXED, "prefer": "cost", "policies": NO_ADVICE}, "{} is for the advisor", "prefer"),
     ({"goal": Goal(Money.parse("1"), every=HOUR), "faithful": True}, "leave out {}", "faithful"),
     ({"deviation": 5}, "{} needs", "deviation"),
     ({"sabotage": 5}, "or leave out {}", "sabotage"),

@@ -31,6 +31,7 @@ from bursar.beliefs.work_curve import (
     WIDTH,
     WorkCurve,
     bin_of,
+    bins_of,
     corrected,
     estimate,
     shifted,
@@ -70,11 +71,12 @@ class EndedWork(msgspec.Struct):
 
     count: int = 0
     total: float = 0.0
-    logs: float = 0.0
-    log_squares: float = 0.0
     longest: float = 0.0
-    bins: Floats = msgspec.field(default_factory=lambda: np.zeros(BINS))
-    """how many of each length"""
+    _latest: list[float] = []
+    """those that are in none of the figures below yet: these are found when somebody asks"""
+    _logs: float = 0.0
+    _log_squares: float = 0.0
+    _bins: Floats = msgspec.field(default_factory=lambda: np.zeros(BINS))
 
     @classmethod
     def of(cls, seconds: Floats) -> EndedWork:
@@ -88,10 +90,32 @@ class EndedWork(msgspec.Struct):
         self.count += 1
         self.total += seconds
         self.longest = max(self.longest, seconds)
-        self.bins[bin_of(seconds)] += 1
-        one = log(seconds)
-        self.logs += one
-        self.log_squares += one * one
+        self._latest.append(seconds)
+
+    @property
+    def logs(self) -> float:
+        """The sum of their logarithms."""
+        return self._settled()._logs
+
+    @property
+    def log_squares(self) -> float:
+        """The sum of the squares of these."""
+        return self._settled()._log_squares
+
+    @property
+    def bins(self) -> Floats:
+        """How many of each length."""
+        return self._settled()._bins
+
+    def _settled(self) -> EndedWork:
+        if self._latest:
+            latest = np.array(self._latest)
+            logs = np.log(latest)
+            self._logs += float(logs.sum())
+            self._log_squares += float(np.square(logs).sum())
+            self._bins = self._bins + np.bincount(bins_of(latest), minlength=BINS)
+            self._latest.clear()
+        return self
 
 
 class WorkPrior(msgspec.Struct, frozen=True):

@@ -174,8 +174,8 @@ def _doubt(sample: Floats) -> float:
     Few tasks do not tell whether it does.
     """
     ended = min(max((NEARLY_ENDS - usual_shape(sample)) / (NEARLY_ENDS - ENDS), 0.0), 1.0)
-    told = min(max(len(sample) / FEW_TO_END - 1, 0.0), 1.0)
-    return 1 + (MOST_DOUBTED - 1) * ended * told
+    known = min(max(len(sample) / FEW_TO_END - 1, 0.0), 1.0)
+    return 1 + (MOST_DOUBTED - 1) * ended * known
 
 
 def likely_shape(sample: Floats) -> float:

@@ -29,7 +29,7 @@ from bursar.report.summary import NOT_INCLUDED
 from bursar.runs.frontier import (
     StrategyChoice,
     StrategyFrontier,
-    StrategyWish,
+    StrategyRequest,
     find_strategies,
 )
 from bursar.runs.frontier_input import Options, money_of, what_is_known
@@ -75,7 +75,7 @@ LAST_SEED: Final = (1 << 64) - 1
 @option(
     GOAL,
     "--prefer",
-    "wish",
+    "preference",
     metavar="EXPR",
     help="Prefer cheapest, fastest, within-budget, within-deadline, or the least of e.g."
     " makespan*cost (default: the knee).",
@@ -157,7 +157,7 @@ LAST_SEED: Final = (1 << 64) - 1
 @option(OUTPUT, "--html", metavar="FILE", help="Draw the frontier into this file, too.")
 @json_option
 def command(
-    wish: str | None,
+    preference: str | None,
     budget: str | None,
     deadline: str | None,
     grid: Grid,
@@ -181,14 +181,14 @@ def command(
     """  # noqa: D301 (click wants the character)
     options = Options(**given)
     check_preference(
-        wish,
+        preference,
         has_budget=budget is not None,
         has_deadline=deadline is not None,
         asked=COMMAND_LINE,
     )
     known = what_is_known(options, home())
-    wanted = StrategyWish(
-        prefer=wish,
+    wanted = StrategyRequest(
+        prefer=preference,
         budget=None if budget is None else float(money_of(budget, known.market)) / options.tasks,
         deadline=None if deadline is None else parse_duration(deadline) / SECOND,
     )

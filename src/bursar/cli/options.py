@@ -13,7 +13,7 @@ import rich_click as click
 
 from bursar.cli.numbers import Number, Whole
 from bursar.model.numbers import LAST_SEED
-from bursar.model.wish import CONFIDENCE
+from bursar.model.plan_options import CONFIDENCE
 from bursar.model.work import LARGEST_BAG
 
 WORK: Final = "Work"

@@ -49,7 +49,7 @@ from bursar.model.errors import InputError
 from bursar.model.market import Market
 from bursar.model.option_words import COMMAND_LINE
 from bursar.model.plan import Assumed
-from bursar.model.wish import CONFIDENCE
+from bursar.model.plan_options import CONFIDENCE
 from bursar.model.work import LARGEST_BAG
 from bursar.model.workflow import Workflow
 from bursar.report.plans import plan_list
@@ -234,7 +234,7 @@ def command(
     refuse_for_sample(runtime, reliability, given)
     known_run = _known_run(words)
     if known_run is not None:
-        _refuse_wishes(options)
+        _refuse_requests(options)
         is_as_before = not (budget or deadline or choices or confidence or faithful)
         return _plan(known_run, job, None if is_as_before else asked, look)
     run, ended = run_sample(job, sample_workers, sample_budget, yes=yes)
@@ -297,7 +297,7 @@ def _plan_known(
     return _tell(offered, found, look)
 
 
-def _refuse_wishes(options: Mapping[str, Any]) -> None:
+def _refuse_requests(options: Mapping[str, Any]) -> None:
     """A plan that is shown again has its workflow and what is known of it."""
     for name in ("budget_as", "deviation", "performance"):
         if options.get(name) is not None:

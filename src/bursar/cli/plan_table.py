@@ -93,7 +93,7 @@ def is_frontier(offered: PlansOffered) -> bool:
 def _has_upper(offered: PlansOffered) -> bool:
     """Whether the bounds are other figures than the P90; as published, they always are."""
     assumed = offered.assumed
-    return assumed.wish is None or assumed.confidence != P90
+    return assumed.planning is None or assumed.confidence != P90
 
 
 def bound_text(offered: PlansOffered) -> str:
@@ -141,7 +141,7 @@ def _legend(offered: PlansOffered, marks: Sequence[str]) -> Iterator[str]:
     """What the columns and marks mean."""
     share = f"{offered.assumed.confidence:.0%}"
     upper = f"{'upper' if _has_upper(offered) else 'P90'}: not exceeded with {share} confidence"
-    is_workflow = offered.assumed.wish is not None
+    is_workflow = offered.assumed.planning is not None
     executed = ", by simulated executions; default: what bursar run follows"
     yield f"{upper}{executed}" if is_workflow else upper
     if any("cushion" in mark for mark in marks):

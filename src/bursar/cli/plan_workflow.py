@@ -32,7 +32,7 @@ def plan_workflow(job: Job, *, compared: bool, as_json: bool, html: str | None) 
     flow = None if work is None else work.workflow
     if market is None or work is None or flow is None:
         raise InputError("no market: add --market FILE")
-    offered = plans_of_workflow(flow, market, work.goal(job.goal()), job.wish())
+    offered = plans_of_workflow(flow, market, work.goal(job.goal()), job.planning())
     try:
         best, why = default_plan(offered, market.currency), ""
     except InputError as error:

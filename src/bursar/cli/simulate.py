@@ -404,8 +404,8 @@ def _workflow(request: Request, flow: str, options: Mapping[str, Any]) -> Subjec
     from bursar.formats.workflow import read_workflow  # late: it brings numpy
 
     names = ("deviation", "performance", "budget_as", "confidence", "seed")
-    wish = Job.from_command_line((), {name: options[name] for name in names}).wish()
-    request = msgspec.structs.replace(request, wish=wish)
+    planning = Job.from_command_line((), {name: options[name] for name in names}).planning()
+    request = msgspec.structs.replace(request, planning=planning)
     work = Work.of_dag(read_workflow(flow, options["number"], COMMAND_LINE))
     return workflow_subject(request, work, options["choose"], options["slower"])
 

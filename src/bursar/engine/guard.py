@@ -48,7 +48,8 @@ MOST_RECORDED: Final = 1_000
 """Recorded refusals of one kind and for one reason, so that no policy can fill a journal."""
 
 Answer = ev.Decision | ev.StopRequested | ev.ScaleDecided | act.Wake
-"""What an action becomes that passes: a decision, a stop, a wish, or a time to look again."""
+"""What an action becomes that passes: a decision, a stop, what is wanted, or a time to look
+again."""
 
 Lead = Callable[[Offer], Time]
 """How long before the end of its lease the world must hear of a machine of this offer; it may

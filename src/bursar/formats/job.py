@@ -70,12 +70,12 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.option_words import COMMAND_LINE
+from bursar.model.plan_options import CONFIDENCE, PlanOptions
 from bursar.model.reading import (
     read_toml,
 )
 from bursar.model.site import RunSite
 from bursar.model.time import Time
-from bursar.model.wish import CONFIDENCE, Wish
 from bursar.model.work import Bag, Work
 from bursar.policies import registry
 
@@ -237,13 +237,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
         return Work.of_dag(read_workflow(self.workflow, asked=COMMAND_LINE))
 
-    def wish(self) -> Wish:
+    def planning(self) -> PlanOptions:
         """What is wanted of the plan for a workflow."""
         deviation = self.deviation
         if deviation is not None and deviation.share is None and self.runtime is None:
             raise InputError("--deviation: must be a share of a workflow's run times, such as 30%")
         performance = None if self.performance is None else str(Path(self.performance).absolute())
-        return Wish(
+        return PlanOptions(
             confidence=self.confidence or CONFIDENCE,
             on_average=self.budget_as == "expectation",
             deviation=None if deviation is None else deviation.share,

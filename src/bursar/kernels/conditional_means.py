@@ -29,14 +29,17 @@ def convert_totals(
     and where it runs; 0 where the slope of its offer is not known.
 
     `times` and `latest` are what finished tasks took, both ascending, with sums from each place on.
+    Rows follow each other in the order of time as a rule: a place is near that of the row before.
     """
+    first = other = 0
     for row in range(len(elapsed)):
         slope = slopes[sources[row]]
         if slope <= 0:
             totals[row] = here[row] = 0
             continue
         so_far = scaled(elapsed[row], slope, MILLION)
-        first, other = place_above(times, so_far), place_above(latest, so_far)
+        first = place_above(times, so_far, first)
+        other = place_above(latest, so_far, other)
         count = len(times) - first + len(latest) - other
         total = so_far
         if count > 0:
@@ -51,9 +54,18 @@ def scaled(time: int, by: int, over: int) -> int:
     return whole * by + (time - whole * over) * by // over
 
 
-def place_above(times: Array, bound: int) -> int:
-    """The first place of a longer time."""
-    low, high = 0, len(times)
+def place_above(times: Array, bound: int, near: int) -> int:
+    """The first place of a longer time, looked for around a place."""
+    low = high = near
+    step = 1
+    while low > 0 and times[low - 1] > bound:
+        high = low
+        low = max(0, low - step)
+        step *= 2
+    while high < len(times) and times[high] <= bound:
+        low = high + 1
+        high = min(len(times), high + step)
+        step *= 2
     while low < high:
         middle = (low + high) // 2
         if times[middle] <= bound:

@@ -11,7 +11,7 @@ import msgspec
 from bursar.model.assigned import Assigned
 from bursar.model.goal import Goal
 from bursar.model.money import ZERO, Money, format_money
-from bursar.model.wish import CONFIDENCE, Wish
+from bursar.model.plan_options import CONFIDENCE, PlanOptions
 
 
 class MakespanSpan(msgspec.Struct, frozen=True):
@@ -112,7 +112,7 @@ class Assumed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """of a bag: by offer, results from which run times are known"""
     spent: Money = ZERO
     """committed before, by the sample"""
-    wish: Wish | None = None
+    planning: PlanOptions | None = msgspec.field(default=None, name="wish")
     """of a workflow: how its goal is meant, and what is known of its run times"""
     measured: dict[str, MeasuredOffer] = {}
     """of a workflow: offers whose machines were measured"""

@@ -99,9 +99,9 @@ class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         """Its tasks, where they are a workflow."""
         return self.tasks if isinstance(self.tasks, Workflow) else None
 
-    def goal(self, wish: Goal) -> Goal:
+    def goal(self, asked: Goal) -> Goal:
         """What is wanted: as wished, with its own deadline where that has none."""
-        return wish.until(self.deadline) if wish.deadline is None else wish
+        return asked.until(self.deadline) if asked.deadline is None else asked
 
 
 def _has_slot(word: str, columns: tuple[str, ...]) -> bool:

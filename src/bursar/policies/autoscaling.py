@@ -284,7 +284,7 @@ class Autoscaler(Provisioner):
             lacking = view.demand.now(account) - self.supply(account)
             slots = min(lacking, whole - self._replaced[account])
             target = Target(fleet=fleet, rent="in place of a machine that was lost", slots=slots)
-            for action in reconcile(view, target, now, account):
+            for action in reconcile(view, target, now, account, self._counts):
                 actions.append(action)
                 if isinstance(action, Rent):
                     self._replaced[account] += self.market[action.offer].slots * action.count
@@ -295,8 +295,9 @@ class Autoscaler(Provisioner):
         lines = {line: tuple(tasks) for line, tasks in one.wanted.lines.items()}
         inputs = dict(one.wanted.inputs)
         yield Scale(dict(fleet), one.demand, one.supply, account, inputs, one.reason, lines)
-        yield from reconcile(view, Target(fleet=fleet, rent=one.reason), now, account)
         self._counts.look(view)  # machines may have left since it was decided
+        target = Target(fleet=fleet, rent=one.reason)
+        yield from reconcile(view, target, now, account, self._counts)
         for offer in self.market.offers:
             excess = self.machines(offer, account) - fleet.get(offer.name, 0)
             if excess > 0:

@@ -6,7 +6,8 @@ for each of them at each event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from bursar.state.fleet_counts import ChangedMachines
@@ -79,3 +80,31 @@ class IdleMachines:
 
     def _drop(self, offer: str) -> None:
         self._queued.remove(heappop(self._queues[offer]))
+
+
+class IdleByAge:
+    """Those of the machines with a free slot that are `wanted`, the oldest first: `look` first."""
+
+    def __init__(self, wanted: Callable[[Machine], bool]) -> None:
+        self._wanted = wanted
+        self._numbers: list[int] = []
+        """ascending, as machines are numbered in the order in which they are rented"""
+        self._changed = ChangedMachines()
+
+    def look(self, view: View) -> None:
+        changed = self._changed.take(view)
+        if changed is None:
+            self._numbers, changed = [], view.idle
+        for number in changed:
+            at = bisect_left(self._numbers, number)
+            is_here = at < len(self._numbers) and self._numbers[at] == number
+            if number not in view.idle:
+                del self._numbers[at : at + is_here]
+            elif not is_here and self._wanted(view.machines[number]):
+                self._numbers.insert(at, number)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)

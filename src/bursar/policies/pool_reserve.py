@@ -15,7 +15,7 @@ from bursar.beliefs.reliability import InstanceEnd
 from bursar.model.market import Pool
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, SECOND, Time
-from bursar.plan.pools.reserve import ReserveOutlook, ReserveSlots, slots_beside
+from bursar.plan.pools.reserve import ReserveForecast, ReserveSlots, slots_beside
 from bursar.plan.pools.split import by_price
 from bursar.policies.pool_machines import interim, is_interim
 from bursar.policies.pool_timeout import ENOUGH
@@ -32,9 +32,9 @@ FASTEST: Final = "fastest"
 class ReserveQuestion(msgspec.Struct, frozen=True):
     """How many reliable slots are used until the tail?"""
 
-    outlook: ReserveOutlook | None
+    forecast: ReserveForecast | None
     """None: nothing is known yet, and nothing need be known"""
-    wish: str
+    preference: str
     unreliable: int
     """slots of the unreliable pool"""
     most: int
@@ -52,7 +52,7 @@ class ReserveQuestion(msgspec.Struct, frozen=True):
 
 
 def reserve_question(
-    work: int, wish: str, view: View, pools: TwoPools, observer: PoolObserver
+    work: int, preference: str, view: View, pools: TwoPools, observer: PoolObserver
 ) -> ReserveQuestion | None:
     """What is known now; None: too little, or there is nothing to decide."""
     strategy = pools.strategies.of_work(work)
@@ -62,12 +62,12 @@ def reserve_question(
     budget, deadline = view.goal.total_budget, view.goal.deadline
     is_scarce = any(view.market[name].pool == "unreliable" for name in view.refusals)
     is_known = pools.results >= ENOUGH or (is_scarce and view.now >= SOON)
-    is_clear = wish.strip() == FASTEST and budget is None
+    is_clear = preference.strip() == FASTEST and budget is None
     if not is_known and (strategy is not None or not is_clear):
         return None
     return ReserveQuestion(
-        outlook=outlook_of(view, pools, observer) if is_known else None,
-        wish=wish.strip(),
+        forecast=forecast_of(view, pools, observer) if is_known else None,
+        preference=preference.strip(),
         unreliable=pools.unreliable,
         most=most,
         standing=None if strategy is None else strategy.reliable_machines(pools.unreliable),
@@ -85,7 +85,7 @@ def reliable_slots(view: View, pools: TwoPools) -> int:
     return min(slots, view.total - view.settled)
 
 
-def outlook_of(view: View, pools: TwoPools, observer: PoolObserver) -> ReserveOutlook:
+def forecast_of(view: View, pools: TwoPools, observer: PoolObserver) -> ReserveForecast:
     """What may be expected if the unreliable pool goes on as before."""
     history = observer.history()
     is_over = history.fates != InstanceEnd.SILENT
@@ -96,7 +96,7 @@ def outlook_of(view: View, pools: TwoPools, observer: PoolObserver) -> ReserveOu
     # Without a result, a task takes at least as long as the oldest that is under way.
     mean = float(times.mean() if len(times) else ages.max(initial=view.now)) / SECOND
     reliable = [offer for offer in view.market.offers if offer.pool == "reliable"]
-    return ReserveOutlook(
+    return ReserveForecast(
         total=view.total,
         left=view.total - view.settled,
         elapsed=elapsed,
@@ -141,15 +141,15 @@ def spent_by_pool(view: View) -> dict[Pool, float]:
 
 def reserved(question: ReserveQuestion) -> ev.StrategyChosen | None:
     """How many reliable slots are used until the tail; None: as many as before."""
-    outlook, wish = question.outlook, question.wish
-    if outlook is None:
+    forecast, preference = question.forecast, question.preference
+    if forecast is None:
         why = _reason(question, question.most)
         strategy = interim(question.most / question.unreliable)
         return ev.StrategyChosen(0, strategy, why, work=question.work)
     standing = question.standing
     slots = slots_beside(
-        outlook,
-        wish,
+        forecast,
+        preference,
         budget=question.budget,
         deadline=question.deadline,
         standing=standing,
@@ -157,13 +157,13 @@ def reserved(question: ReserveQuestion) -> ev.StrategyChosen | None:
     slots = min(slots, question.most)
     if slots == standing or (question.is_scarce and standing is not None and slots < standing):
         return None  # what works is not given back while nothing else is available
-    span, cost = outlook.point(slots)
+    span, cost = forecast.point(slots)
     return ev.StrategyChosen(
         0,
         interim(slots / question.unreliable),
         _reason(question, slots),
-        makespan=round((span - outlook.elapsed) * SECOND),
-        cost=cost * outlook.total - outlook.spent,
+        makespan=round((span - forecast.elapsed) * SECOND),
+        cost=cost * forecast.total - forecast.spent,
         work=question.work,
     )
 
@@ -177,5 +177,5 @@ def _reason(question: ReserveQuestion, slots: int) -> str:
     kept = f" within the {' and the '.join(limits)}" if limits else ""
     reliable = f"{counted(slots, 'reliable slot')}" if slots else "no reliable machine"
     beside = f"{counted(question.unreliable, 'unreliable slot')}"
-    why = f"{question.wish}{kept}: {reliable} beside {beside} until the tail"
+    why = f"{question.preference}{kept}: {reliable} beside {beside} until the tail"
     return f"{why}, as unreliable machines are scarce" if question.is_scarce else why

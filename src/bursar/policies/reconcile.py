@@ -15,11 +15,12 @@ from itertools import groupby
 import msgspec
 
 from bursar.model.errors import InputError
+from bursar.model.money import Money
 from bursar.model.text import counted
 from bursar.model.time import Time
 from bursar.policies.presets import FOR_SEVERAL_ACCOUNTS
 from bursar.state.actions import Release, Rent, Stop
-from bursar.state.fleet_counts import IdleChanges
+from bursar.state.fleet_counts import FleetCounts, IdleChanges
 from bursar.state.view import Machine, View, money_left
 
 
@@ -38,18 +39,21 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """why machines beyond the fleet leave; empty: they stay"""
 
 
-def reconcile(view: View, target: Target, now: Time, account: str = "") -> list[Rent | Release]:
+def reconcile(
+    view: View, target: Target, now: Time, account: str = "", counts: FleetCounts | None = None
+) -> list[Rent | Release]:
     """Rent what the target has more, and let go of what it has less.
 
     With several accounts the target is that of one of them: its money, and its machines. A
-    provisioner that names none serves a run with one account, whatever that is called.
+    provisioner that names none serves a run with one account, whatever that is called. One that
+    serves several hands on its `counts`, as of now: without them all machines are looked at.
 
     Machines that leave work to the end of their paid time: first those without an attempt, then
     those whose paid time ends first.
     """
     account = _payer(view, account)
     releases = list(_surplus(view, target, account)) if target.release else []
-    return [*releases, *_missing(view, target, now, account)]
+    return [*releases, *_missing(view, target, now, account, counts)]
 
 
 def _payer(view: View, account: str) -> str:
@@ -84,22 +88,26 @@ def _order_of_leaving(machine: Machine) -> tuple[bool, Time, int]:
     return is_used, machine.until, machine.id
 
 
-def _missing(view: View, target: Target, now: Time, account: str) -> Iterator[Rent]:
+def _missing(
+    view: View, target: Target, now: Time, account: str, counts: FleetCounts | None
+) -> Iterator[Rent]:
     """What is lacking, as far as slots are wanted and the money goes.
 
     Machines of one offer that follow each other are asked for at once. The guard rents them one by
     one, until the money or the limit is reached.
     """
-    wanted = _one_by_one(view, target, now, account)
+    lacking = _lacking(view, target, now, _kept_now(view, target, account, counts))
+    wanted = _one_by_one(view, target, lacking, view.ledger.left_of(account, now))
     for name, same in groupby(wanted):
         count = sum(1 for _ in same)
         yield Rent(name, count, account, target.rent)
 
 
-def _one_by_one(view: View, target: Target, now: Time, account: str) -> Iterator[str]:
+def _one_by_one(
+    view: View, target: Target, lacking: dict[str, int], left: Money | None
+) -> Iterator[str]:
     """The offers of the machines that are lacking, in the order in which they are rented."""
-    lacking = _lacking(view, target, now, account)
-    slots, left = target.slots, view.ledger.left_of(account, now)
+    slots = target.slots
     while lacking and (slots is None or slots > 0):
         for name in list(lacking):
             offer = view.market[name]
@@ -118,10 +126,19 @@ def _one_by_one(view: View, target: Target, now: Time, account: str) -> Iterator
                 del lacking[name]
 
 
-def _lacking(view: View, target: Target, now: Time, account: str) -> dict[str, int]:
+def _kept_now(
+    view: View, target: Target, account: str, counts: FleetCounts | None
+) -> Mapping[str, int]:
+    """Machines of the account by offer that stay, as far as the target has them."""
+    if len(view.ledger.accounts) == 1 and not target.release:
+        return view.fleet
+    if counts is not None:
+        return {name: counts.of(name, account).kept for name in target.fleet}
+    return _kept(view, account)
+
+
+def _lacking(view: View, target: Target, now: Time, have: Mapping[str, int]) -> dict[str, int]:
     """Machines to rent, by offer: within its limit, and where none was refused lately."""
-    is_alone = len(view.ledger.accounts) == 1
-    have = view.fleet if is_alone and not target.release else _kept(view, account)
     lacking: dict[str, int] = {}
     for name, count in target.fleet.items():
         missing, limit = count - have.get(name, 0), view.market[name].limit

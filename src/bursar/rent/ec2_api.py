@@ -146,11 +146,11 @@ class Ec2Api:
 
     def _pages(self, region: str, name: str, filters: Sequence[object]) -> Sequence[Any]:
         """All pages of a list; where one takes long, the list is asked for with more patience."""
-        wishes = {"Filters": filters, "PaginationConfig": {"PageSize": PAGE}}
+        request = {"Filters": filters, "PaginationConfig": {"PageSize": PAGE}}
         for patience in PATIENCE:
             pages = self.client(region, patience=patience).get_paginator(name)
             try:
-                return list(asked_pages(pages.paginate(**wishes)))
+                return list(asked_pages(pages.paginate(**request)))
             except Ec2Error as error:
                 if not error.is_late:
                     raise
@@ -166,7 +166,7 @@ class Ec2Api:
         """
         region = region_of(offer)
         client = self.client(region, repeats=False)
-        reply = _asked(client.run_instances, **_wishes(offer, count, token, tags, script))
+        reply = _asked(client.run_instances, **_request_of(offer, count, token, tags, script))
         return list(_instances(region, reply["Instances"], tags))
 
     def describe(
@@ -249,13 +249,13 @@ def hourly_price(offer: Offer) -> str:
     return f"{millionths // 1_000_000}.{millionths % 1_000_000:06d}"
 
 
-def _wishes(
+def _request_of(
     offer: Offer, count: int, token: str, tags: dict[str, str], script: str
 ) -> dict[str, Any]:
     place = offer.place or NOWHERE
     labels = [{"Key": key, "Value": value} for key, value in tags.items()]
     tagged = ["instance", "volume"]
-    wishes: dict[str, Any] = {
+    request: dict[str, Any] = {
         "ImageId": place.image,
         "InstanceType": instance_type_of(offer),
         "MinCount": 1,
@@ -266,14 +266,14 @@ def _wishes(
         "MetadataOptions": {"HttpTokens": "required", "HttpEndpoint": "enabled"},
     }
     if place.subnet:
-        wishes["SubnetId"] = place.subnet
+        request["SubnetId"] = place.subnet
     if place.security_group:
-        wishes["SecurityGroupIds"] = [place.security_group]
+        request["SecurityGroupIds"] = [place.security_group]
     if place.zone:
-        wishes["Placement"] = {"AvailabilityZone": place.zone}
+        request["Placement"] = {"AvailabilityZone": place.zone}
     if offer.pool == "unreliable":
         tagged.append("spot-instances-request")
-        wishes["InstanceMarketOptions"] = {
+        request["InstanceMarketOptions"] = {
             "MarketType": "spot",
             "SpotOptions": {
                 "SpotInstanceType": "one-time",
@@ -281,8 +281,8 @@ def _wishes(
                 "MaxPrice": hourly_price(offer),
             },
         }
-    wishes["TagSpecifications"] = [{"ResourceType": kind, "Tags": labels} for kind in tagged]
-    return wishes
+    request["TagSpecifications"] = [{"ResourceType": kind, "Tags": labels} for kind in tagged]
+    return request
 
 
 def _instances(

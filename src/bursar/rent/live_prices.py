@@ -44,8 +44,8 @@ def ask_prices(region: str, *, spot: bool, api: Ec2Api | None = None) -> Catalog
 
 def _on_demand(api: Ec2Api, region: str) -> Iterator[PricedMachine]:
     client = api.client(PRICE_LIST_REGION, service="pricing")
-    wishes = {**PLAIN, "regionCode": region}
-    filters = [{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in wishes.items()]
+    request = {**PLAIN, "regionCode": region}
+    filters = [{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in request.items()]
     pages = client.get_paginator("get_products")
     for page in asked_pages(pages.paginate(ServiceCode="AmazonEC2", Filters=filters)):
         for text in page["PriceList"]:
@@ -76,9 +76,9 @@ def _listed(product: Mapping[str, Any], region: str) -> PricedMachine | None:
 def _spot_prices(api: Ec2Api, region: str) -> dict[str, Decimal]:
     """The highest price of now, over zones, of each type."""
     pages = api.client(region).get_paginator("describe_spot_price_history")
-    wishes = {"ProductDescriptions": ["Linux/UNIX"], "StartTime": datetime.now(UTC)}
+    request = {"ProductDescriptions": ["Linux/UNIX"], "StartTime": datetime.now(UTC)}
     found: dict[str, Decimal] = {}
-    for page in asked_pages(pages.paginate(**wishes)):
+    for page in asked_pages(pages.paginate(**request)):
         for one in page["SpotPriceHistory"]:
             price = Decimal(one["SpotPrice"])
             found[one["InstanceType"]] = max(price, found.get(one["InstanceType"], Decimal(0)))

@@ -53,7 +53,7 @@ class PlanePoint(msgspec.Struct, frozen=True):
     cost: float
     cost_high: float
     name: str
-    told: str
+    text: str
     label: str = ""
     """beside the point, where there is room"""
     is_marked: bool = False
@@ -107,7 +107,7 @@ def plans_svg(plans: PlanList) -> str:
             cost=float(plan.cost_p50),
             cost_high=float(plan.cost_p90),
             name=", ".join(plan.names) or plan.name,
-            told=format_fleet(plan.fleet),
+            text=format_fleet(plan.fleet),
             label=_label(plan),
             is_marked=plan.is_knee or plan.is_default,
         )
@@ -129,7 +129,7 @@ def frontier_html(
     rows = [
         (
             one.name,
-            one.told,
+            one.text,
             duration(seconds(one.time)),
             duration(seconds(one.time_high)),
             amount(Money.nearest(one.cost), money),
@@ -162,13 +162,13 @@ def _shown(
         + "</tr>"
         for row in rows
     )
-    told = "".join(f'<p style="margin:4px 0;opacity:.75">{escape(note)}</p>' for note in notes)
+    line = "".join(f'<p style="margin:4px 0;opacity:.75">{escape(note)}</p>' for note in notes)
     return (
         f'<div style="{_BOX}"><h1 style="font-size:16px;margin:4px 0">{escape(title)}</h1>'
         f'<div style="overflow-x:auto" tabindex="0" role="region" aria-label="{escape(title)}">'
         f'<div style="min-width:520px">{drawing}</div>'
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>{told}</div>"
+        f"<tbody>{body}</tbody></table></div>{line}</div>"
     )
 
 
@@ -202,12 +202,12 @@ def plane_svg(points: Sequence[PlanePoint], currency: str) -> str:
         parts.append(_line(x(one.time), y(one.cost), x(one.time_high), y(one.cost), "#8b9099"))
         parts.append(_line(x(one.time), y(one.cost), x(one.time), y(one.cost_high), "#8b9099"))
         inside = MARKED if one.is_marked else PAPER
-        told = (
-            f"{one.name}: {one.told}, {duration(seconds(one.time))}, {_money(one.cost, currency)}"
+        line = (
+            f"{one.name}: {one.text}, {duration(seconds(one.time))}, {_money(one.cost, currency)}"
         )
         parts.append(
             f'<circle cx="{x(one.time):.1f}" cy="{y(one.cost):.1f}" r="5" fill="{inside}"'
-            f' stroke="{MARKED}" stroke-width="1.5"><title>{escape(told)}</title></circle>'
+            f' stroke="{MARKED}" stroke-width="1.5"><title>{escape(line)}</title></circle>'
         )
         here = (x(one.time), y(one.cost))
         if one.label and all(abs(here[0] - a) > 60 or abs(here[1] - b) > 13 for a, b in labelled):
@@ -267,7 +267,7 @@ def graph_svg(graph: WorkflowGraph) -> str:
         parts.append(
             f'<circle cx="{x(node.level):.1f}" cy="{y(node.place):.1f}"'
             f' r="{5 if node.count == 1 else 8}" fill="{inside}"'
-            f' stroke="{colour}" stroke-width="1.5"><title>{escape(node.told)}</title></circle>'
+            f' stroke="{colour}" stroke-width="1.5"><title>{escape(node.text)}</title></circle>'
         )
         parts.append(_text(x(node.level) + 10, y(node.place) + 4, node.label[:16], "start"))
     title = f"{graph.name}: {counted(graph.tasks, 'task')}, {counted(levels, 'level')}"
@@ -289,7 +289,7 @@ def summary_svg(summary: Summary) -> str:
         ("not done", rest, COLOURS["ahead"]),
     )
     of_tasks = [(count / max(1, tasks.total), colour) for _, count, colour in counts]
-    told = ", ".join(f"{count:,} {word}" for word, count, _ in counts if count) or "no task"
+    line = ", ".join(f"{count:,} {word}" for word, count, _ in counts if count) or "no task"
     committed = float(money.committed)
     budget = None if money.budget is None else float(money.budget)
     whole = max(committed, budget or 0.0) or 1.0
@@ -298,10 +298,10 @@ def summary_svg(summary: Summary) -> str:
     cost = f"{_money(committed, money.currency)}{limit}" if committed else "free of charge"
     took = duration(seconds(summary.makespan_s))
     parts = [
-        *_bar(24, f"Tasks: {told}", of_tasks),
+        *_bar(24, f"Tasks: {line}", of_tasks),
         *_bar(78, f"Money: {cost}; took {took}", of_money),
     ]
-    return _svg(WIDTH, 116, f"{summary.run}: {told}, {cost}, {took}", parts)
+    return _svg(WIDTH, 116, f"{summary.run}: {line}, {cost}, {took}", parts)
 
 
 def _bar(y: float, text: str, parts: Sequence[tuple[float, str]]) -> list[str]:

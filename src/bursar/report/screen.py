@@ -126,8 +126,8 @@ def _money(shown: RunSnapshot, width: int) -> Text:
         for part in shown.money.parts
         if part.share
     ]
-    lines, told = [""], [_clean(one) for one in words]
-    for one in told:  # no word leaves its letter
+    lines, cleaned = [""], [_clean(one) for one in words]
+    for one in cleaned:  # no word leaves its letter
         if len(lines[-1]) + len(one) + 2 > width - 11:
             lines.append("")
         lines[-1] += f"{'  ' if lines[-1] else ''}{one}"

@@ -172,7 +172,7 @@ def _slowdown_aware(works: int, seeds: tuple[int, ...], budgets: str) -> list[Ro
 
 def _forecasts_by_the_hour(works: int, seeds: tuple[int, ...]) -> list[Row]:
     rows: list[Row] = []
-    for told, boot in BOOTS.items():
+    for label, boot in BOOTS.items():
         found = {}
         for entry in ("plan", "forecast"):
             runs = [
@@ -182,14 +182,14 @@ def _forecasts_by_the_hour(works: int, seeds: tuple[int, ...]) -> list[Row]:
             hours = float(np.mean([one.charged_hours for one in runs]))
             found[entry] = slowdown, hours
             rows += [
-                shown_only(f"{told}, {entry}: S_e", None, slowdown),
-                shown_only(f"{told}, {entry}: charged hours a machine", None, hours),
+                shown_only(f"{label}, {entry}: S_e", None, slowdown),
+                shown_only(f"{label}, {entry}: charged hours a machine", None, hours),
             ]
         by_plan = [ours / theirs for ours, theirs in zip(*reversed(found.values()), strict=True)]
         rows += [
-            checked(f"{told}: S_e by that of plan", by_plan[0], between(0, 1, "no slower")),
+            checked(f"{label}: S_e by that of plan", by_plan[0], between(0, 1, "no slower")),
             checked(
-                f"{told}: charged hours by plan's", by_plan[1], between(0, 1, "at no more cost")
+                f"{label}: charged hours by plan's", by_plan[1], between(0, 1, "at no more cost")
             ),
         ]
     return rows

@@ -255,15 +255,15 @@ def _by_rate(figures: ScaledWorkload, rate: int) -> Elasticity:
     return msgspec.structs.replace(found, idle=figures.elasticity.idle)
 
 
-def enough_sets(told: str, size: SetSize) -> SetSize:
+def enough_sets(label: str, size: SetSize) -> SetSize:
     """More of them where a metric differs much between sets, unless only a few are simulated."""
-    is_whole = told == "Hist" and size.seeds == SEEDS
+    is_whole = label == "Hist" and size.seeds == SEEDS
     return msgspec.structs.replace(size, seeds=HIST_SEEDS) if is_whole else size
 
 
-def runs_of(told: str, size: SetSize, name: str = "1") -> list[SetFigures]:
+def runs_of(label: str, size: SetSize, name: str = "1") -> list[SetFigures]:
     """A row on each set."""
-    case = None if told == NO_AS else CASES[told]
+    case = None if label == NO_AS else CASES[label]
     return [run_case(case, name, size.works, seed) for seed in size.seeds]
 
 

@@ -124,9 +124,9 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     if name.endswith("4.5"):
         return _second_workload(name, size)
     runs = {
-        told: runs_of(told, size)
-        for told in (*CASES, NO_AS)
-        if not (quick and told in FEW_IN_QUICK)
+        label: runs_of(label, size)
+        for label in (*CASES, NO_AS)
+        if not (quick and label in FEW_IN_QUICK)
     }
     of_users = name.endswith("4.4")
     if not of_users:
@@ -139,11 +139,11 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"{title}, workload 1",
         source=f"workload thesis, table {name[-3:]}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, *(() if of_users else HIST_SETS), *HIST_READINGS, *_told(size)),
+        assumed=(*ASSUMED, *(() if of_users else HIST_SETS), *HIST_READINGS, *_notes(size)),
     )
 
 
-def _told(size: SetSize) -> list[str]:
+def _notes(size: SetSize) -> list[str]:
     sets = f"means over {len(size.seeds)} sets of {size.works} workflows"
     return [sets, data_text()]
 
@@ -152,15 +152,15 @@ def _elasticity_rows(
     runs: Runs, published: Mapping[str, tuple[int, ...]], banded: tuple[str, ...]
 ) -> list[Row]:
     rows: list[Row] = []
-    for told, found in runs.items():
-        for (column, figure), paper in zip(ELASTICITY.items(), published[told], strict=True):
-            what, ours = f"{told}: {column}, %", mean_of(found, figure)
-            if told in banded and column in BANDED:
+    for label, found in runs.items():
+        for (column, figure), paper in zip(ELASTICITY.items(), published[label], strict=True):
+            what, ours = f"{label}: {column}, %", mean_of(found, figure)
+            if label in banded and column in BANDED:
                 band = between(paper - POINTS, paper + POINTS, BAND)
                 why = (
                     "what the load of an hour hardly ever exceeds hangs on the set's largest works"
                 )
-                if told == "Hist":
+                if label == "Hist":
                     note = _by_set(found, figure)
                     rows.append(judged(what, paper, ours, band, note=note, why=why))
                 else:
@@ -181,14 +181,14 @@ def _is(what: str, holds: bool, reason: str, why: str = "") -> Row:
 
 
 def _statements(runs: Runs) -> list[Row]:
-    over = {told: mean_of(found, "over") for told, found in runs.items() if told != NO_AS}
-    at_rate_1 = [told for told in over if "rate" not in told and "slow" not in told]
-    at_rate_1 = [told for told in at_rate_1 if told not in OTHER_READINGS]
-    most = sorted(at_rate_1, key=lambda told: -over[told])
-    wanted = [told for told in ("Hist", "ConPaaS") if told in runs]
+    over = {label: mean_of(found, "over") for label, found in runs.items() if label != NO_AS}
+    at_rate_1 = [label for label in over if "rate" not in label and "slow" not in label]
+    at_rate_1 = [label for label in at_rate_1 if label not in OTHER_READINGS]
+    most = sorted(at_rate_1, key=lambda label: -over[label])
+    wanted = [label for label in ("Hist", "ConPaaS") if label in runs]
     off = {
-        told: mean_of(runs[told], "under") + mean_of(runs[told], "over")
-        for told in ("React", "Reg", "Token", "Plan")
+        label: mean_of(runs[label], "under") + mean_of(runs[label], "over")
+        for label in ("React", "Reg", "Token", "Plan")
     }
     rows = [
         _is(
@@ -199,15 +199,15 @@ def _statements(runs: Runs) -> list[Row]:
         ),
         _is(
             "Plan has the lowest a_U + a_O of React, Reg, Token and Plan",
-            min(off, key=lambda told: off[told]) == "Plan",
+            min(off, key=lambda label: off[label]) == "Plan",
             "section 4.6",
         ),
     ]
-    for told in ("React", "Plan"):
+    for label in ("React", "Plan"):
         for column in ("a_U", "t_U"):
-            usual = mean_of(runs[told], ELASTICITY[column])
-            slow = mean_of(runs[f"{told}, slow boots"], ELASTICITY[column])
-            rows.append(_is(f"slow boots raise {column} of {told}", slow > usual, "section 4.6"))
+            usual = mean_of(runs[label], ELASTICITY[column])
+            slow = mean_of(runs[f"{label}, slow boots"], ELASTICITY[column])
+            rows.append(_is(f"slow boots raise {column} of {label}", slow > usual, "section 4.6"))
     return rows
 
 
@@ -216,9 +216,9 @@ def _statements(runs: Runs) -> list[Row]:
 
 def _user_rows(runs: Runs) -> list[Row]:
     rows: list[Row] = []
-    for told, found in runs.items():
-        for column, paper, ours in zip(USER_COLUMNS, USERS[told], _users(found), strict=True):
-            rows.append(shown_only(f"{told}: {column}", paper, ours))
+    for label, found in runs.items():
+        for column, paper, ours in zip(USER_COLUMNS, USERS[label], _users(found), strict=True):
+            rows.append(shown_only(f"{label}: {column}", paper, ours))
     return rows
 
 
@@ -241,9 +241,11 @@ def _users(runs: list[SetFigures]) -> list[float]:
 
 
 def _user_statements(runs: Runs) -> list[Row]:
-    elastic = {told: _users(found)[0] for told, found in runs.items()}
-    charged = {told: _users(found)[-1] for told, found in runs.items()}
-    plain = [told for told in runs if told not in (NO_AS, *OTHER_READINGS) and "rate" not in told]
+    elastic = {label: _users(found)[0] for label, found in runs.items()}
+    charged = {label: _users(found)[-1] for label, found in runs.items()}
+    plain = [
+        label for label in runs if label not in (NO_AS, *OTHER_READINGS) and "rate" not in label
+    ]
     rows = [
         _is("Hist has the lowest S_e", min(plain, key=elastic.__getitem__) == "Hist", "table 4.4"),
         _is(
@@ -252,20 +254,20 @@ def _user_statements(runs: Runs) -> list[Row]:
             "table 4.4",
         ),
     ]
-    for told in ("React", "Plan"):
-        slow = f"{told}, slow boots"
+    for label in ("React", "Plan"):
+        slow = f"{label}, slow boots"
         rows.append(
-            _is(f"slow boots raise S_e of {told}", elastic[slow] > elastic[told], "table 4.4")
+            _is(f"slow boots raise S_e of {label}", elastic[slow] > elastic[label], "table 4.4")
         )
-    for told in ("React", "Adapt", "Hist", "Reg"):
-        times = elastic[f"{told}, rate 14"] / elastic[told]
+    for label in ("React", "Adapt", "Hist", "Reg"):
+        times = elastic[f"{label}, rate 14"] / elastic[label]
         band = between(3, 100, "several-fold, table 4.4")
-        rows.append(checked(f"{told}: S_e at rate 14 by that at rate 1", times, band))
-    for told in plain:
-        more = charged[told] / charged[NO_AS]
+        rows.append(checked(f"{label}: S_e at rate 14 by that at rate 1", times, band))
+    for label in plain:
+        more = charged[label] / charged[NO_AS]
         band = between(1, 20, "all are charged more than without an autoscaler, table 4.4")
         why = "stays of many hours are charged less than many short ones"
-        rows.append(checked(f"{told}: C by that of No AS", more, band, why=why))
+        rows.append(checked(f"{label}: C by that of No AS", more, band, why=why))
     return rows
 
 
@@ -273,24 +275,24 @@ def _user_statements(runs: Runs) -> list[Row]:
 
 
 def _second_workload(name: str, size: SetSize) -> Reproduction:
-    runs = {told: runs_of(told, enough_sets(told, size), "2") for told in SECOND_WORKLOAD}
+    runs = {label: runs_of(label, enough_sets(label, size), "2") for label in SECOND_WORKLOAD}
     rows = _elasticity_rows(runs, SECOND_WORKLOAD, ("React", "Hist", "Plan"))
     users = {
         "React": (1.11, 1.08, 1.19, 1.21, 1905, 22.83),
         "Hist": (1.05, 1.03, 1.10, 1.16, 1905, 40.82),
         "Plan": (1.12, 1.10, 1.18, 1.13, 1905, 21.32),
     }
-    for told, papers in users.items():
-        s, small, medium, large, _, rate, supply, *_ = _users(runs[told])
+    for label, papers in users.items():
+        s, small, medium, large, _, rate, supply, *_ = _users(runs[label])
         columns = (*USER_COLUMNS[:4], "tasks an hour", "V")
         ours = (s, small, medium, large, rate, supply)
         rows += [
-            shown_only(f"{told}: {column}", paper, figure)
+            shown_only(f"{label}: {column}", paper, figure)
             for column, paper, figure in zip(columns, papers, ours, strict=True)
         ]
-    over = {told: mean_of(runs[told], "over") for told in users}
-    off = {told: over[told] + mean_of(runs[told], "under") for told in users}
-    elastic = {told: _users(runs[told])[0] for told in users}
+    over = {label: mean_of(runs[label], "over") for label in users}
+    off = {label: over[label] + mean_of(runs[label], "under") for label in users}
+    elastic = {label: _users(runs[label])[0] for label in users}
     rows += [
         _is("Hist over-provisions most", max(over, key=over.__getitem__) == "Hist", "table 4.5"),
         _is("Plan has the lowest a_U + a_O", min(off, key=off.__getitem__) == "Plan", "table 4.5"),
@@ -308,6 +310,6 @@ def _second_workload(name: str, size: SetSize) -> Reproduction:
             "bands are those of table 4.3",
             *HIST_SETS,
             *HIST_READINGS,
-            *_told(size),
+            *_notes(size),
         ),
     )

@@ -60,7 +60,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     return make(name, size)
 
 
-def _told(size: SetSize) -> tuple[str, ...]:
+def _notes(size: SetSize) -> tuple[str, ...]:
     sets = f"all works of {len(size.seeds)} sets of {size.works} workflows together"
     return (*ASSUMED, sets, data_text())
 
@@ -118,7 +118,7 @@ def _moments(name: str, size: SetSize) -> Reproduction:
         source="workload thesis, table 4.6",
         rows=tuple(rows),
         assumed=(
-            *_told(size),
+            *_notes(size),
             "ConPaaS and rows at rate 14 are left out: of ConPaaS at rate 14 none is printed, and"
             " those of Adapt and Hist are exchanged in the table",
         ),
@@ -162,7 +162,7 @@ def _deadlines(name: str, size: SetSize) -> Reproduction:
         title="How near responses come to deadlines",
         source="workload thesis, figures 4.11 to 4.13",
         rows=tuple(rows),
-        assumed=_told(size),
+        assumed=_notes(size),
         plots=(plot,),
     )
 
@@ -226,6 +226,6 @@ def _boots(name: str, size: SetSize) -> Reproduction:
         title="What boots cost",
         source="workload thesis, 4.6: boots of 45 s, and others",
         rows=tuple(rows),
-        assumed=(*_told(size), "a boot of 45 s is longer than the interval of 30 s; 90 s, too"),
+        assumed=(*_notes(size), "a boot of 45 s is longer than the interval of 30 s; 90 s, too"),
         plots=(plot,),
     )

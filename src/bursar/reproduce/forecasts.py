@@ -112,15 +112,15 @@ def _chances(every: Sequence[JudgedForecast]) -> list[Row]:
         some = [one for one in every if _bin(one.made.chance) == place]
         if not some:
             continue
-        told = fmean(one.made.chance or 0.0 for one in some)
+        predicted = fmean(one.made.chance or 0.0 for one in some)
         share = round(fmean(one.is_kept for one in some), 3)
         band = Band(max(0.0, low - REACH), min(1.0, high + REACH), "as often as it says, about")
         what = f"chance of {100 * low:.0f} to {100 * high:.0f} %: kept"
-        note = f"{counted(len(some), 'forecast')}, {told:.2f} on average"
+        note = f"{counted(len(some), 'forecast')}, {predicted:.2f} on average"
         rows.append(checked(what, share, band, note=note))
-    told = fmean(one.made.chance or 0.0 for one in every)
+    predicted = fmean(one.made.chance or 0.0 for one in every)
     share = round(fmean(one.is_kept for one in every), 3)
-    band = Band(max(0.0, told - 0.08), min(1.0, told + 0.08), "the mean of all chances")
+    band = Band(max(0.0, predicted - 0.08), min(1.0, predicted + 0.08), "the mean of all chances")
     rows.append(checked("all: kept", share, band, note=f"{counted(len(every), 'forecast')}"))
     return rows
 
@@ -148,9 +148,9 @@ def _kinds(every: Sequence[JudgedForecast]) -> list[Row]:
     for kind in KINDS:
         some = [one for one in every if one.kind == kind]
         if some:
-            told = fmean(one.made.chance or 0.0 for one in some)
+            predicted = fmean(one.made.chance or 0.0 for one in some)
             note = (
-                f"{counted(len(some), 'forecast')}; chance {told:.2f} on average;"
+                f"{counted(len(some), 'forecast')}; chance {predicted:.2f} on average;"
                 f" from P10 to P90: end {_within([(one.end, one.ends) for one in some]):.2f},"
                 f" cost {_within([(one.cost, one.costs) for one in some]):.2f}"
             )
@@ -164,13 +164,16 @@ Found = Sequence[tuple[int, tuple[int, int, int]]]
 
 def _below(some: Found, place: int) -> float:
     """Those that are exactly the quantile count half."""
-    shares = (0.5 if came == told[place] else float(came < told[place]) for came, told in some)
+    shares = (
+        0.5 if came == predicted[place] else float(came < predicted[place])
+        for came, predicted in some
+    )
     return round(fmean(shares), 3)
 
 
 def _at_most(some: Found, place: int) -> float:
-    return round(fmean(came <= told[place] for came, told in some), 3)
+    return round(fmean(came <= predicted[place] for came, predicted in some), 3)
 
 
 def _within(some: Found) -> float:
-    return round(fmean(told[0] <= came <= told[2] for came, told in some), 3)
+    return round(fmean(predicted[0] <= came <= predicted[2] for came, predicted in some), 3)

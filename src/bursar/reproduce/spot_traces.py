@@ -47,7 +47,7 @@ from bursar.state.view import Machine, View
 
 DATA: Final = Path("../shared/data/spot")
 """From the directory of the project."""
-WISH: Final = "makespan*cost"
+PREFERENCE: Final = "makespan*cost"
 OFFSETS: Final = 8
 """Moments of a trace at which a bag begins."""
 TASKS_PER_SEAT: Final = 20
@@ -222,7 +222,7 @@ def _policy(rule: str, market: Market, seats: int, seed: int) -> Policy:
         return Policy(both, both, NoReplicas())
     fleet = {offer.name: seats for offer in market.offers}
     mixed = Mixed(market, fleet, timeout=LONGEST if rule == RETRY else None)
-    advisors = () if rule == RETRY else (TailAdvisor(mixed, WISH, seed=seed),)
+    advisors = () if rule == RETRY else (TailAdvisor(mixed, PREFERENCE, seed=seed),)
     return Policy(mixed, PooledPlacer(), Ntdmr(mixed), advisors)
 
 

@@ -92,7 +92,7 @@ ASSUMED: Final = (
     NO_READING,
 )
 Cell = tuple[str, str, str]
-"""placer as told, reading of tokens, kind"""
+"""placer as named, reading of tokens, kind"""
 
 
 def reproduce(name: str, *, quick: bool = False) -> Reproduction:
@@ -264,13 +264,13 @@ def _crowded(size: RunSize) -> list[Row]:
             shares = [
                 busy_when_crowded(placer_of(label, "stay"), kind, size, s) for s in size.seeds
             ]
-            told = ", ".join(f"{share:.3f}" for share in shares)
+            by_set = ", ".join(f"{share:.3f}" for share in shares)
             means.append(sum(shares) / len(shares))
             what = f"{label}, {kind}: busy machines while works always wait"
-            rows.append(shown_only(what, paper, means[-1], f"by set: {told}"))
+            rows.append(shown_only(what, paper, means[-1], f"by set: {by_set}"))
         what = f"{label}, mixture: the same by its kinds"
-        told = f"harmonic mean; as simulated {means[-1]:.3f}"
-        rows.append(shown_only(what, PLACERS[label][1][-1], harmonic_mean(means[:-1]), told))
+        note = f"harmonic mean; as simulated {means[-1]:.3f}"
+        rows.append(shown_only(what, PLACERS[label][1][-1], harmonic_mean(means[:-1]), note))
     return rows
 
 
@@ -284,8 +284,8 @@ def _mixtures_as_published() -> list[Row]:
         *kinds, mixture = published
         most = harmonic_mean([min(1.0, one + STEP) for one in kinds])
         what = f"{label}, mixture: at most, by what was published of its kinds"
-        told = "" if most > mixture else "less than was published of the mixture"
-        rows.append(shown_only(what, mixture, most, told))
+        note = "" if most > mixture else "less than was published of the mixture"
+        rows.append(shown_only(what, mixture, most, note))
     return rows
 
 
@@ -308,9 +308,9 @@ def _waits(size: RunSize) -> list[Row]:
             )
             schedule = place_workload(arrays, ALIKE, placer_of(FIRST, "stay"), seed=seed)
             means.append(float(work_times(arrays, schedule).wait[size.works // 3 :].mean()))
-        told = ", ".join(f"{mean:.0f}" for mean in means)
+        by_set = ", ".join(f"{mean:.0f}" for mean in means)
         what = f"{FIRST}, Montage at {utilization}: mean wait, s"
-        rows.append(shown_only(what, None, sum(means) / len(means), f"by set: {told}"))
+        rows.append(shown_only(what, None, sum(means) / len(means), f"by set: {by_set}"))
     return rows
 
 

@@ -88,11 +88,11 @@ class Chooser:
         and stops no run that does not ask for it.
         """
         notes = []
-        planned_until = None if assumed.wish is None else assumed.goal.deadline
+        planned_until = None if assumed.planning is None else assumed.goal.deadline
         budget, deadline = None if plan.cap is None else Budget(plan.cap), planned_until
         if self._budget is not None:
             budget = budget_in(currency, self._budget)
-            if budget.every is not None and assumed.wish is not None:
+            if budget.every is not None and assumed.planning is not None:
                 raise InputError(WHOLE_RUN)
             planned = assumed.goal.budget
             if planned is not None and Budget(planned) != budget:
@@ -150,8 +150,8 @@ def default_plan(offered: PlansOffered, currency: str) -> Plan:
         if plan.is_default:
             return plan
     assumed = offered.assumed
-    assert assumed.wish is not None  # noqa: S101
-    raise InputError(why_none_fits(offered.plans, assumed.goal, assumed.wish, currency))
+    assert assumed.planning is not None  # noqa: S101
+    raise InputError(why_none_fits(offered.plans, assumed.goal, assumed.planning, currency))
 
 
 def plan_to_follow(offered: PlansOffered, choice: str | None, currency: str) -> Plan:
@@ -163,6 +163,6 @@ def plan_to_follow(offered: PlansOffered, choice: str | None, currency: str) -> 
 
 def planned(request: Request, flow: Workflow, choice: str | None) -> Request:
     """The request of a workflow with its plans, and the one that it follows."""
-    offered = plans_of_workflow(flow, request.market, request.goal, request.wish)
+    offered = plans_of_workflow(flow, request.market, request.goal, request.planning)
     plan = plan_to_follow(offered, choice, request.market.currency)
     return structs.replace(request, offered=offered, plan=choice_of(plan))

@@ -54,9 +54,9 @@ class _Given(msgspec.Struct, frozen=True):
 
 def compare(flow: Workflow, market: Market, plan: Plan, assumed: Assumed) -> list[Compared]:
     """What others make of a workflow, by what its plan assumed; bursar's plan first."""
-    wish, of_task = assumed.wish, plan.assigned
-    assert wish is not None and of_task is not None  # noqa: S101
-    known = KnownWorkflow.assuming(flow, market, assumed.goal, wish, assumed.measured)
+    planning, of_task = assumed.planning, plan.assigned
+    assert planning is not None and of_task is not None  # noqa: S101
+    known = KnownWorkflow.assuming(flow, market, assumed.goal, planning, assumed.measured)
     offers = known.planned_offers
     given = _Given(
         flow.dag,

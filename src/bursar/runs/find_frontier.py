@@ -9,7 +9,7 @@ from bursar.model.option_words import PYTHON
 from bursar.model.time import SECOND, parse_duration
 from bursar.plan.pools.frontier import check_preference
 from bursar.plan.pools.refine import Grid
-from bursar.runs.frontier import StrategyFrontier, StrategyWish, find_strategies
+from bursar.runs.frontier import StrategyFrontier, StrategyRequest, find_strategies
 from bursar.runs.frontier_input import Options, money_of, what_is_known
 
 REPETITIONS = 100
@@ -53,9 +53,9 @@ def find_frontier(
         prefer, has_budget=budget is not None, has_deadline=deadline is not None, asked=PYTHON
     )
     known = what_is_known(options, Home.of(os.environ))
-    wish = StrategyWish(
+    request = StrategyRequest(
         prefer=prefer,
         budget=None if budget is None else float(money_of(budget, known.market)) / tasks,
         deadline=None if deadline is None else parse_duration(deadline) / SECOND,
     )
-    return find_strategies(known, wish, grid, repetitions, seed)
+    return find_strategies(known, request, grid, repetitions, seed)

@@ -27,7 +27,7 @@ MOST_SHOWN: Final = 20
 """strategies of a frontier that people see; those with a mark are always among them"""
 
 
-class StrategyWish(msgspec.Struct, frozen=True):
+class StrategyRequest(msgspec.Struct, frozen=True):
     prefer: str | None
     budget: float | None
     """for one task"""
@@ -60,7 +60,7 @@ class StrategyChoice(msgspec.Struct, frozen=True):
     marks: list[str]
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """`N=3 T=30 min D=1 h`"""
         copies = "inf" if self.copies is None else str(self.copies)
         between = format_duration(seconds(self.timeout_s)) if self.timeout_s else "0"
@@ -111,11 +111,11 @@ class StrategyFrontier(msgspec.Struct, frozen=True):
         """Places on the frontier: the marked, those that others refer to, some between them."""
         front = self.frontier
         beaten = [one for one in self.usual if one.is_beaten]
-        told = {int(mark.removeprefix(SEE)) - 1 for one in beaten for mark in one.marks}
-        told |= {place for place, one in enumerate(front) if one.name or one.marks}
+        shown = {int(mark.removeprefix(SEE)) - 1 for one in beaten for mark in one.marks}
+        shown |= {place for place, one in enumerate(front) if one.name or one.marks}
         spread = min(len(front), MOST_SHOWN)
-        told |= {(len(front) - 1) * step // max(1, spread - 1) for step in range(spread)}
-        return sorted(told)
+        shown |= {(len(front) - 1) * step // max(1, spread - 1) for step in range(spread)}
+        return sorted(shown)
 
     def _repr_html_(self) -> str:
         """In a notebook, and for a file: what a screen shows, on the plane of time and money."""
@@ -142,7 +142,7 @@ class StrategyFrontier(msgspec.Struct, frozen=True):
                 cost=one.cost,
                 cost_high=one.p90.cost_per_task * self.tasks,
                 name=f"{place + 1} {one.name}".strip(),
-                told=one.told,
+                text=one.text,
                 label=", ".join(
                     mark for mark in (one.name, *one.marks) if mark and SEE not in mark
                 ),
@@ -154,7 +154,7 @@ class StrategyFrontier(msgspec.Struct, frozen=True):
 
 
 def find_strategies(
-    known: Known, wish: StrategyWish, grid: Grid, repetitions: int, seed: int
+    known: Known, request: StrategyRequest, grid: Grid, repetitions: int, seed: int
 ) -> StrategyFrontier:
     conditions = known.conditions
     space = Space(conditions.mean, known.ratio, conditions.unreliable)
@@ -170,8 +170,8 @@ def find_strategies(
     means = estimates.means()
     front = frontier(means)  # of all, so that nothing below it is cheaper or faster than its ends
     points = [means[index] for index in front]
-    best = prefer(points, wish.prefer, budget=wish.budget, deadline=wish.deadline)
-    marks = _marks(points, wish, best)
+    best = prefer(points, request.prefer, budget=request.budget, deadline=request.deadline)
+    marks = _marks(points, request, best)
 
     def choice(index: int) -> StrategyChoice:
         labels = (
@@ -197,12 +197,16 @@ def find_strategies(
     )
 
 
-def _marks(front: Sequence[Point], wish: StrategyWish, best: int | None) -> dict[int, list[str]]:
+def _marks(
+    front: Sequence[Point], request: StrategyRequest, best: int | None
+) -> dict[int, list[str]]:
     """What is best for simple preferences (section 4.5), by the place on the frontier."""
     named = {"cheapest": 0, "fastest": len(front) - 1, "knee": knee_of(front)}
     within = {
-        "within budget": None if wish.budget is None else prefer(front, budget=wish.budget),
-        "within deadline": None if wish.deadline is None else prefer(front, deadline=wish.deadline),
+        "within budget": None if request.budget is None else prefer(front, budget=request.budget),
+        "within deadline": None
+        if request.deadline is None
+        else prefer(front, deadline=request.deadline),
     }
     marks: dict[int, list[str]] = {}
     for name, place in (*named.items(), *within.items(), ("preferred", best)):

@@ -20,8 +20,8 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.plan import Assumed, MeasuredOffer
+from bursar.model.plan_options import DEVIATION, PlanOptions
 from bursar.model.time import seconds
-from bursar.model.wish import DEVIATION, Wish
 from bursar.model.workflow import Workflow
 from bursar.plan.workflow.plans import WorkflowPlanner, offered_plans, reliable_offers
 from bursar.policies.advise.workflow import WorkflowAdvisor
@@ -36,7 +36,7 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     flow: Workflow
     market: Market
     goal: Goal
-    wish: Wish
+    planning: PlanOptions
     offers: tuple[Offer, ...]
     """all that can be rented"""
     measured: Mapping[str, MeasuredOffer]
@@ -45,10 +45,10 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """of each task on each of these offers"""
 
     @classmethod
-    def of(cls, flow: Workflow, market: Market, goal: Goal, wish: Wish) -> KnownWorkflow:
+    def of(cls, flow: Workflow, market: Market, goal: Goal, planning: PlanOptions) -> KnownWorkflow:
         """Run times as machines were measured until now, else as the workflow tells them."""
         offers = tuple(offer for offer in market.offers if offer.limit != 0)
-        return cls.assuming(flow, market, goal, wish, _measured(offers, wish.performance))
+        return cls.assuming(flow, market, goal, planning, _measured(offers, planning.performance))
 
     @classmethod
     def assuming(
@@ -56,7 +56,7 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         flow: Workflow,
         market: Market,
         goal: Goal,
-        wish: Wish,
+        planning: PlanOptions,
         measured: Mapping[str, MeasuredOffer],
     ) -> KnownWorkflow:
         """Run times by these measurements; no file is read."""
@@ -64,12 +64,12 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if not offers:
             raise InputError("every offer of the market has the limit 0: no machine can be rented")
         performances = {name: _performance(one) for name, one in measured.items()}
-        deviation = DEVIATION if wish.deviation is None else wish.deviation
+        deviation = DEVIATION if planning.deviation is None else planning.deviation
         return cls(
             flow=flow,
             market=market,
             goal=goal,
-            wish=wish,
+            planning=planning,
             offers=offers,
             measured=measured,
             times=workflow_times(flow.dag, offers, performances, deviation),
@@ -83,11 +83,11 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         goal = state.work[work - 1][1].goal(state.goal)
         offered = state.plans_of(work).offered
-        if offered is not None and (wish := offered.assumed.wish) is not None:
+        if offered is not None and (planning := offered.assumed.planning) is not None:
             measured = offered.assumed.measured
-            return cls.assuming(flow, state.market, goal, wish, measured)
+            return cls.assuming(flow, state.market, goal, planning, measured)
         assert state.created is not None  # noqa: S101
-        return cls.of(flow, state.market, goal, Wish.of(state.created.settings))
+        return cls.of(flow, state.market, goal, PlanOptions.of(state.created.settings))
 
     @cached_property
     def planned_offers(self) -> tuple[Offer, ...]:
@@ -101,20 +101,20 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def offer_plans(self) -> PlansOffered:
         """A short list, cheapest to fastest, with the best for the goal."""
-        wish, goal = self.wish, self.goal
+        planning, goal = self.planning, self.goal
         planner = WorkflowPlanner(
-            self.flow, self.planned_offers, self.planned_times, seed=wish.seed
+            self.flow, self.planned_offers, self.planned_times, seed=planning.seed
         )
         return PlansOffered(
             at=0,
-            plans=offered_plans(planner.plans(), goal, wish, self.market),
+            plans=offered_plans(planner.plans(), goal, planning, self.market),
             assumed=Assumed(
                 tasks=self.flow.count,
                 date=self.market.date,
                 goal=goal,
-                confidence=wish.confidence,
-                seed=wish.seed,
-                wish=wish,
+                confidence=planning.confidence,
+                seed=planning.seed,
+                planning=planning,
                 measured=dict(self.measured),
                 cautions=(*self.flow.cautions, *self._cautions()),
             ),
@@ -126,14 +126,14 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             self.flow,
             self.planned_offers,
             self.planned_times,
-            self.wish,
+            self.planning,
             work=work,
             before=before,
         )
 
     def _cautions(self) -> list[str]:
         cautions = []
-        if self.wish.deviation is None and len(self.measured) < len(self.offers):
+        if self.planning.deviation is None and len(self.measured) < len(self.offers):
             cautions.append(
                 f"run times are assumed to vary by {DEVIATION:.0%}: give their deviation, or"
                 " measure with bursar calibrate"

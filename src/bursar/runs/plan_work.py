@@ -22,8 +22,8 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.plan import Plan
+from bursar.model.plan_options import CONFIDENCE, PlanOptions
 from bursar.model.time import parse_duration
-from bursar.model.wish import CONFIDENCE, Wish
 from bursar.model.work import Work, make_bag
 from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.report.plans import PlanList, plan_list
@@ -159,10 +159,15 @@ def _of_workflow(
     arriving = Work.of_dag(work.build() if isinstance(work, WorkflowBuilder) else work)
     flow = arriving.workflow
     assert flow is not None  # noqa: S101
-    wish = Wish(confidence=confidence, seed=seed or 0)
-    offered = plans_of_workflow(flow, market, arriving.goal(goal), wish)
+    planning = PlanOptions(confidence=confidence, seed=seed or 0)
+    offered = plans_of_workflow(flow, market, arriving.goal(goal), planning)
     request = Request(
-        market=market, goal=offered.assumed.goal, work=arriving, wish=wish, name=name, seed=seed
+        market=market,
+        goal=offered.assumed.goal,
+        work=arriving,
+        planning=planning,
+        name=name,
+        seed=seed,
     )
     run = keep_workflow_plans(home, request, offered)
     return OfferedPlans(run, plan_list(offered, market, flow, run.name))

@@ -25,7 +25,7 @@ from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.plan import Plan
-from bursar.model.wish import CONFIDENCE, Wish
+from bursar.model.plan_options import CONFIDENCE, PlanOptions
 from bursar.model.workflow import Workflow
 from bursar.plan.bag.candidate import BudgetTooSmallError, Candidate, Samples
 from bursar.plan.bag.plans import make_plans
@@ -229,11 +229,13 @@ def sample_cap(market: Market, workers: int) -> Money:
 # --- a workflow ----------------------------------------------------------------------------------
 
 
-def plans_of_workflow(flow: Workflow, market: Market, goal: Goal, wish: Wish) -> PlansOffered:
+def plans_of_workflow(
+    flow: Workflow, market: Market, goal: Goal, planning: PlanOptions
+) -> PlansOffered:
     """By what is known of its run times now."""
     from bursar.runs.known_workflow import KnownWorkflow  # late: it brings much of the planner
 
-    return _with_crowding(KnownWorkflow.of(flow, market, goal, wish).offer_plans(), market)
+    return _with_crowding(KnownWorkflow.of(flow, market, goal, planning).offer_plans(), market)
 
 
 def _workflow_again(state: RunState, number: int, flow: Workflow, asked: Asked) -> PlansOffered:
@@ -243,10 +245,10 @@ def _workflow_again(state: RunState, number: int, flow: Workflow, asked: Asked) 
             f"run {state.run} follows the plan '{plans.chosen.name}', and replans by itself where"
             f" it must; continue with: bursar resume {state.run}"
         )
-    before = None if plans.offered is None else plans.offered.assumed.wish
-    wish = structs.replace(before or Wish(), confidence=asked.confidence)
+    before = None if plans.offered is None else plans.offered.assumed.planning
+    planning = structs.replace(before or PlanOptions(), confidence=asked.confidence)
     goal = state.work[number - 1][1].goal(asked.goal)
-    offered = plans_of_workflow(flow, state.market, goal, wish)
+    offered = plans_of_workflow(flow, state.market, goal, planning)
     return structs.replace(offered, work=number)
 
 

@@ -136,11 +136,11 @@ def _advisors(
     if name == "tail":
         if not _is_undecided(state):
             return ()
-        wish = created.made_with.prefer
-        by_hand = wish == ASK
+        preference = created.made_with.prefer
+        by_hand = preference == ASK
         offered = {
             "provisioner": provisioner,
-            "prefer": None if by_hand else wish,
+            "prefer": None if by_hand else preference,
             "ask": ask if by_hand else None,
             "seed": created.seed,
         }

@@ -20,10 +20,10 @@ from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.options import RunOptions
 from bursar.model.past_runtimes import PastRuntimes
+from bursar.model.plan_options import PlanOptions
 from bursar.model.site import RunSite
 from bursar.model.strategy import read_strategy
 from bursar.model.time import Time
-from bursar.model.wish import Wish
 from bursar.model.work import Bag, Work
 from bursar.model.workflow import Workflow
 from bursar.plan.pools.frontier import check_preference
@@ -95,7 +95,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """how the tasks of a workflow get at files: `shared` or `copied`"""
     takes_workflows: bool = False
     """whether workflows may arrive later"""
-    wish: Wish = Wish()
+    planning: PlanOptions = PlanOptions()
     """what is wanted of its plan"""
     offered: PlansOffered | None = None
     """plans for the workflow"""
@@ -292,7 +292,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         asked = self.policies.get("advisor")
         if asked is not None and asked != "tail" and self.prefer is not None:
             raise InputError(
-                f"{self.asked.option('prefer')} is a wish for the advisor 'tail': leave it out, or"
+                f"{self.asked.option('prefer')} is for the advisor 'tail': leave it out, or"
                 f" leave out {self.asked.given('advisor', asked)}"
             )
         if asked == "tail" and self.strategy and read_strategy(self.strategy).is_timed:

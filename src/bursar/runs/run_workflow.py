@@ -24,8 +24,8 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.option_words import PYTHON
+from bursar.model.plan_options import CONFIDENCE, PlanOptions
 from bursar.model.time import parse_duration
-from bursar.model.wish import CONFIDENCE, Wish
 from bursar.model.work import Work
 from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.report.summary import Summary, summarise
@@ -66,7 +66,7 @@ def run_workflow(
         work=work,
         files=files,
         fleet=fleet,
-        wish=Wish(
+        planning=PlanOptions(
             confidence=_checked("confidence", read_confidence, confidence),
             deviation=None
             if deviation is None

@@ -36,7 +36,7 @@ def prepared(request: Request, work: Work, choose: str | None) -> tuple[Request,
     """The request with the workflow and its plan, and what they were made of."""
     request = msgspec.structs.replace(request, work=work, goal=work.goal(request.goal))
     assert request.flow is not None  # noqa: S101
-    known = KnownWorkflow.of(request.flow, request.market, request.goal, request.wish)
+    known = KnownWorkflow.of(request.flow, request.market, request.goal, request.planning)
     if request.is_to_be_planned:
         request.check_money()
         plan = plan_to_follow(known.offer_plans(), choose, request.market.currency)

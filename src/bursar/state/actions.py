@@ -1,6 +1,6 @@
 """Everything a policy may ask for, in the imperative, each with a reason.
 
-An action is a wish: the guard turns it into a decision (an event) or refuses it (an event too).
+An action is a request: the guard turns it into a decision (an event) or refuses it (an event too).
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ class OfferCounts(msgspec.Struct):
     idle: int = 0
     """machines that are up and run nothing"""
     busy: int = 0
+    marked: int = 0
+    """those of all these that are let go at the end of their paid time"""
     leaving: int = 0
     """machines that are being released or will be taken away; they count nowhere above"""
     free: int = 0
@@ -32,6 +34,7 @@ class OfferCounts(msgspec.Struct):
         self.booting += sign * other.booting
         self.idle += sign * other.idle
         self.busy += sign * other.busy
+        self.marked += sign * other.marked
         self.leaving += sign * other.leaving
         self.free += sign * other.free
         self.running += sign * other.running
@@ -42,6 +45,11 @@ class OfferCounts(msgspec.Struct):
     def up(self) -> int:
         """Machines that are up and stay."""
         return self.idle + self.busy
+
+    @property
+    def kept(self) -> int:
+        """Machines that boot or are up, and were not let go."""
+        return self.booting + self.up - self.marked
 
     @property
     def all(self) -> int:
@@ -207,6 +215,7 @@ def _counts_of(machine: Machine, view: View) -> OfferCounts:
         booting=int(machine.up is None),
         idle=int(machine.up is not None and not machine.attempts),
         busy=int(machine.up is not None and len(machine.attempts) > 0),
+        marked=int(machine.marked),
         free=machine.offer.slots - len(machine.attempts),
         running=len(attempts),
         attempts=len(attempts),

@@ -12,8 +12,8 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
+from bursar.model.plan_options import PlanOptions
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.wish import Wish
 from bursar.model.work import Work
 from bursar.model.workflow import Workflow
 from bursar.model.workflow_builder import WorkflowBuilder
@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_plans(flow, times, plans):
 @pytest.mark.parametrize("place", [0, -1])
 def test_the_promises_of_a_plan_hold_in_the_engine(flow, times, plans, place):
     plan = plans[place]
-    chosen = choice_of(offered_plans(plans, Goal(), Wish(), MARKET)[place])
+    chosen = choice_of(offered_plans(plans, Goal(), PlanOptions(), MARKET)[place])
     assert chosen.assigned == plan.assigned
     rng = np.random.default_rng(99)
     spans, costs = [], []
@@ -119,7 +119,7 @@ def test_the_promises_of_a_plan_hold_in_the_engine(flow, times, plans, place):
 
 def test_a_budget_takes_the_fastest_plan_that_keeps_it_with_the_confidence(plans):
     budget = plans[len(plans) // 2].cost(0.9)
-    best = pick(plans, Goal(budget), Wish())
+    best = pick(plans, Goal(budget), PlanOptions())
     assert best.chance_within(budget) >= 0.9
     faster = [plan for plan in plans if plan.point[0] < best.point[0]]
     assert all(plan.chance_within(budget) < 0.9 for plan in faster)
@@ -127,8 +127,8 @@ def test_a_budget_takes_the_fastest_plan_that_keeps_it_with_the_confidence(plans
 
 def test_a_budget_on_average_allows_more_than_one_to_be_kept_almost_always(plans):
     budget = plans[-2].mean_cost
-    on_average = pick(plans, Goal(budget), Wish(on_average=True))
-    surely = pick(plans, Goal(budget), Wish(confidence=0.99))
+    on_average = pick(plans, Goal(budget), PlanOptions(on_average=True))
+    surely = pick(plans, Goal(budget), PlanOptions(confidence=0.99))
     assert on_average.mean_cost <= budget
     assert surely.chance_within(budget) >= 0.99
     assert on_average.point[0] < surely.point[0]
@@ -136,19 +136,19 @@ def test_a_budget_on_average_allows_more_than_one_to_be_kept_almost_always(plans
 
 def test_a_deadline_takes_the_cheapest_plan_that_keeps_it(plans):
     deadline = plans[len(plans) // 2].makespan(0.9)
-    best = pick(plans, Goal(deadline=deadline), Wish())
+    best = pick(plans, Goal(deadline=deadline), PlanOptions())
     assert best.chance_by(deadline) >= 0.9
     cheaper = [plan for plan in plans if plan.mean_cost < best.mean_cost]
     assert all(plan.chance_by(deadline) < 0.9 for plan in cheaper)
 
 
-def why(plans, goal, wish=None):
+def why(plans, goal, planning=None):
     """What is told of plans that do not keep a goal."""
-    wish = wish or Wish()
-    assert pick(plans, goal, wish) is None
-    offered = offered_plans(plans, goal, wish, MARKET)
+    planning = planning or PlanOptions()
+    assert pick(plans, goal, planning) is None
+    offered = offered_plans(plans, goal, planning, MARKET)
     assert not any(plan.fits or plan.is_default for plan in offered)
-    return why_none_fits(offered, goal, wish, "USD")
+    return why_none_fits(offered, goal, planning, "USD")
 
 
 def test_a_goal_that_no_plan_keeps_is_reported_with_what_could_be_had(plans):
@@ -161,18 +161,18 @@ def test_a_goal_that_no_plan_keeps_is_reported_with_what_could_be_had(plans):
 
 def test_a_budget_that_is_to_be_kept_on_average_is_reported_as_such(plans):
     mean = format_money(plans[0].mean_cost, "USD", up=True)
-    reported = why(plans, Goal(Money.parse("0.01")), Wish(on_average=True))
+    reported = why(plans, Goal(Money.parse("0.01")), PlanOptions(on_average=True))
     assert f"budget of $0.01 on average: the cheapest costs {mean} and" in reported
 
 
 def test_without_a_goal_it_is_the_knee(plans):
-    best = pick(plans, Goal(), Wish())
+    best = pick(plans, Goal(), PlanOptions())
     assert best in plans[1:-1]
 
 
 def test_few_of_many_plans_are_offered_with_the_best_among_them(plans):
     best = plans[1]
-    found = offered_plans(plans, Goal(best.cost(0.9)), Wish(), MARKET)
+    found = offered_plans(plans, Goal(best.cost(0.9)), PlanOptions(), MARKET)
     assert len(found) <= 8
     assert (found[0].name, found[-1].name) == ("cheapest", "fastest")
     assert found[0].assigned == plans[0].assigned
@@ -183,11 +183,13 @@ def test_few_of_many_plans_are_offered_with_the_best_among_them(plans):
 
 
 def test_a_plan_without_a_budget_is_capped_by_its_bound_and_a_unit_for_each_machine(plans):
-    for plan in offered_plans(plans, Goal(), Wish(), MARKET):
+    for plan in offered_plans(plans, Goal(), PlanOptions(), MARKET):
         unit = min(MARKET[name].entry_charge for name in plan.fleet)
         assert plan.cap == max(plan.cost_upper, plan.cost) + unit * sum(plan.fleet.values())
     budget = Money.parse("5")
-    assert {plan.cap for plan in offered_plans(plans, Goal(budget), Wish(), MARKET)} == {budget}
+    assert {plan.cap for plan in offered_plans(plans, Goal(budget), PlanOptions(), MARKET)} == {
+        budget
+    }
 
 
 # --- machines ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from bursar.model.assigned import Assigned
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.money import Money
-from bursar.model.wish import Wish
+from bursar.model.plan_options import PlanOptions
 from bursar.model.work import Work
 from bursar.plan.workflow.plans import WorkflowPlanner, offered_plans
 from bursar.policies.advise.workflow import WorkflowAdvisor, part_of
@@ -43,8 +43,8 @@ def times(flow):
 def plan(flow, times):
     """The fastest that keeps a budget of 4.2 with confidence, if run times are as predicted."""
     plans = WorkflowPlanner(flow, MARKET.offers, times).plans()
-    goal, wish = Goal(Money.parse("4.2")), Wish()
-    [best] = [one for one in offered_plans(plans, goal, wish, MARKET) if one.is_default]
+    goal, planning = Goal(Money.parse("4.2")), PlanOptions()
+    [best] = [one for one in offered_plans(plans, goal, planning, MARKET) if one.is_default]
     return choice_of(best)
 
 
@@ -66,7 +66,7 @@ def run(flow, times, plan, *, slower, seed, advised, observer=None, advisor=None
         return max(1, round(histogram.values[luck] * slower * 1e6))
 
     prob = Prob()
-    own = WorkflowAdvisor(flow, MARKET.offers, times, Wish())
+    own = WorkflowAdvisor(flow, MARKET.offers, times, PlanOptions())
     advisors = (advisor or own,) if advised else ()
     return simulate(
         MARKET,
@@ -119,7 +119,7 @@ class Twin:
 
 @pytest.mark.parametrize("slower", [1.0, 1.7])
 def test_an_advisor_learns_from_the_view_what_events_teach(flow, times, plan, slower):
-    twin = Twin(lambda: WorkflowAdvisor(flow, MARKET.offers, times, Wish()))
+    twin = Twin(lambda: WorkflowAdvisor(flow, MARKET.offers, times, PlanOptions()))
     run(flow, times, plan, slower=slower, seed=1, advised=False, observer=twin)
     assert twin.compared > 3
 
@@ -154,7 +154,7 @@ class Advised(Scene):
         super().__init__(*MARKET.offers, tasks=before, arrivals_open=True, budget=budget)
         self.work = len(self.state.work) + 1
         self.advisor = WorkflowAdvisor(
-            flow, MARKET.offers, times, Wish(), work=self.work, before=before
+            flow, MARKET.offers, times, PlanOptions(), work=self.work, before=before
         )
         self.tell(ev.WorkArrived(0, Work(flow)))
         self.tell(msgspec.structs.replace(plan, work=self.work))

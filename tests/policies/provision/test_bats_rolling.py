@@ -10,7 +10,7 @@ from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
+from bursar.policies.provision.bats_bound import MachineBounds, free_money, relied_on
 from bursar.policies.provision.bats_rolling import FOREVER, RollingBats
 from bursar.policies.provision.bats_start import first_rents, offers_known
 from bursar.state.actions import Extend, Release, Stop
@@ -30,11 +30,11 @@ def progress(**minutes):
     return known
 
 
-def outlook(scene, *, least="0.5", **minutes):
+def bounds_of(scene, *, least="0.5", **minutes):
     """Of tasks that take so long, and cost so much where they cost least."""
     known = progress(**minutes)
     times = {offer: known.of(offer).survival(()) for offer in minutes}
-    return Outlook(scene.state, scene.at, times, float(Money.parse(least).nanos))
+    return MachineBounds(scene.state, scene.at, times, float(Money.parse(least).nanos))
 
 
 # --- what binds machines --------------------------------------------------------------------------
@@ -47,17 +47,17 @@ def test_a_machine_is_bound_until_its_task_ends_where_that_costs_less_than_to_re
     scene.pass_time(50 * MINUTE)
     scene.start(1, machine)
     bound = scene.state.machines[machine]
-    assert outlook(scene, least="1", slow=[20]).bound(bound) == 2 * HOUR
-    assert outlook(scene, least="0.9", slow=[20]).bound(bound) == HOUR
+    assert bounds_of(scene, least="1", slow=[20]).bound(bound) == 2 * HOUR
+    assert bounds_of(scene, least="0.9", slow=[20]).bound(bound) == HOUR
 
 
 def test_a_unit_that_begins_now_has_been_entered():
     scene = Scene(SLOW, tasks=5)
     machine = scene.machine(stay=2 * HOUR)
     scene.pass_time(HOUR)
-    assert outlook(scene, slow=[20]).bound(scene.state.machines[machine]) == 2 * HOUR
+    assert bounds_of(scene, slow=[20]).bound(scene.state.machines[machine]) == 2 * HOUR
     scene.at -= 1
-    assert outlook(scene, slow=[20]).bound(scene.state.machines[machine]) == HOUR
+    assert bounds_of(scene, slow=[20]).bound(scene.state.machines[machine]) == HOUR
 
 
 def test_what_money_cannot_end_is_given_up_the_dearest_first():
@@ -67,7 +67,7 @@ def test_what_money_cannot_end_is_given_up_the_dearest_first():
     for task, machine in enumerate((cheap, dear), 1):
         scene.start(task, machine)
     machines = [scene.state.machines[machine] for machine in (cheap, dear)]
-    bounds, given_up = outlook(scene, least="9", slow=[20], fast=[20]).bounds(machines)
+    bounds, given_up = bounds_of(scene, least="9", slow=[20], fast=[20]).bounds(machines)
     assert (bounds, given_up) == ([2 * HOUR, HOUR], {dear})
 
 

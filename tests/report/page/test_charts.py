@@ -53,7 +53,7 @@ def test_the_fan_of_a_forecast_reaches_the_end_at_p90(opened, chart):
         f"(() => {{ const pad = document.querySelector('#{chart} svg').lastChild;"
         " return ['x', 'width'].map(name => Number(pad.getAttribute(name))); })()"
     )
-    low, _, high = found.outlook.now.end
+    low, _, high = found.forecast.now.end
     end_of_axis = 1.02 * high  # all of the band fits into the chart
     drawn = [float(x) for x in re.findall(r"[ML](-?[\d.]+) ", fan)]
     expected = [left + width * moment / end_of_axis for moment in (found.charts.now, low, high)]

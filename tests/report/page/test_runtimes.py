@@ -41,7 +41,7 @@ def test_without_a_sample_the_first_results_are_believed_and_the_others_are_judg
     (found,) = shown(scene).runtimes
     assert found.believed == (60.0, 60.0, 60.0)
     assert (found.count, found.p50) == (2 * FIRST, 120.0)
-    assert found.told == (
+    assert found.text == (
         "believed 60.0\u00a0s after its first 10 results, seen 2.00\u00a0min in 20 since;"
         " 0\u00a0% inside the 80\u00a0% band"
     )
@@ -52,7 +52,7 @@ def test_few_results_are_shown_without_a_belief():
     ran(scene, scene.machine(stay=HOUR), [MINUTE] * FIRST)
     (found,) = shown(scene).runtimes
     assert (found.believed, found.count) == (None, FIRST)
-    assert found.told == "seen 60.0\u00a0s in 10"
+    assert found.text == "seen 60.0\u00a0s in 10"
 
 
 def test_what_the_user_gave_is_believed_by_the_speed_of_each_offer():
@@ -62,10 +62,10 @@ def test_what_the_user_gave_is_believed_by_the_speed_of_each_offer():
     slow, fast = shown(scene).runtimes
     assert slow.believed == pytest.approx((74.368, 100.0, 125.632))
     assert fast.believed == pytest.approx((37.184, 50.0, 62.816))
-    assert slow.told.endswith(
+    assert slow.text.endswith(
         "as was given, seen 100\u00a0s in 4; >\u00a099\u00a0% inside the 80\u00a0% band"
     )
-    assert fast.told.endswith("0\u00a0% inside the 80\u00a0% band")
+    assert fast.text.endswith("0\u00a0% inside the 80\u00a0% band")
 
 
 def test_the_file_of_a_workflow_is_believed_of_the_tasks_that_ran_there():
@@ -75,6 +75,6 @@ def test_the_file_of_a_workflow_is_believed_of_the_tasks_that_ran_there():
     ran(scene, scene.machine(stay=HOUR), [10 * SECOND, 20 * SECOND, 30 * SECOND])
     (found,) = shown(scene).runtimes
     assert found.believed == pytest.approx((12.0, 20.0, 28.0))
-    assert found.told.startswith(
+    assert found.text.startswith(
         "believed 20.0\u00a0s by the file of the workflow, seen 20.0\u00a0s"
     )

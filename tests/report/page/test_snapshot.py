@@ -94,7 +94,7 @@ def test_before_the_first_result_there_is_no_forecast():
     scene.up(machine)
     scene.start(1, machine)
     found = shown(scene)
-    assert found.outlook.now is None
+    assert found.forecast.now is None
     assert tile(found, "time").value == "–"
 
 

@@ -34,7 +34,7 @@ CONFIRM_PATIENCE: Final = 2.0
 """seconds to tell a machine that its end was heard"""
 
 Told = m.AttemptOver | MachineReport | JoinedReport | AttemptReport | LineReport | BaseException
-"""what the runner's thread gets: of an attempt, as the machine told it"""
+"""what the runner's thread gets: of an attempt, as the machine why it"""
 
 
 class Hub:
@@ -255,13 +255,13 @@ class Hub:
     def _silence(self, link: MachineLink) -> str:
         """Why nothing was heard of a machine, as far as that is known."""
         if self.scheduler_error:
-            told = f"the Dask scheduler does not answer ({self.scheduler_error})"
+            why = f"the Dask scheduler does not answer ({self.scheduler_error})"
         elif link.last_error:
-            told = _plainly(link.last_error)
+            why = _plainly(link.last_error)
         else:
-            told = "its Dask worker is gone" if link.has_joined else "it has no Dask worker"
+            why = "its Dask worker is gone" if link.has_joined else "it has no Dask worker"
         since = f"for {LOST_AFTER // SECOND} s" if link.has_joined else "at all"
-        return f"it has not answered {since}: {told}"
+        return f"it has not answered {since}: {why}"
 
     def _leave_patience(self, link: MachineLink) -> int:
         """Whose line is cut was perhaps ended by its renter, and will not answer."""

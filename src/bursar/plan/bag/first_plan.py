@@ -54,7 +54,7 @@ class _Question(msgspec.Struct, frozen=True):
     possible: tuple[PossibleMean, ...]
 
 
-class _Outlook(msgspec.Struct, frozen=True):
+class _Forecast(msgspec.Struct, frozen=True):
     """What is to be expected of a first fleet, planned again once tasks have ended."""
 
     middle: float
@@ -123,13 +123,13 @@ def _expected(
     least = [one.weight / total * log(_least_time(groups, left, one.mean)) for one in means]
     value = middle = time = cost = chance = missed = 0.0
     for place, one in enumerate(means):
-        outlook, weight = _outlook(groups, left, fleet, one.mean), one.weight / total
-        value += weight * log(outlook.middle)
-        middle += weight * outlook.middle
-        time += weight * outlook.time
-        cost += weight * outlook.cost
-        chance += weight * outlook.chance
-        missed += weight * (1 - outlook.chance)
+        forecast, weight = _forecast(groups, left, fleet, one.mean), one.weight / total
+        value += weight * log(forecast.middle)
+        middle += weight * forecast.middle
+        time += weight * forecast.time
+        cost += weight * forecast.cost
+        chance += weight * forecast.chance
+        missed += weight * (1 - forecast.chance)
         at_best = -PRICE_OF_CHANCE * log(max(1 - missed, 1e-9))
         if value + sum(least[place + 1 :]) + at_best >= most:
             return None
@@ -153,7 +153,7 @@ def _least_time(groups: MachineGroups, left: WorkLeft, mean: float) -> float:
     return left.ready * mean / rate
 
 
-def _outlook(groups: MachineGroups, left: WorkLeft, fleet: Floats, mean: float) -> _Outlook:
+def _forecast(groups: MachineGroups, left: WorkLeft, fleet: Floats, mean: float) -> _Forecast:
     """With one mean: the rest is planned again once slots have worked for the time of a task."""
     slots = fleet * groups.slots
     now = float(slots @ (groups.begin + mean / groups.speed) / slots.sum())
@@ -164,7 +164,7 @@ def _outlook(groups: MachineGroups, left: WorkLeft, fleet: Floats, mean: float) 
     if slots @ begun >= left.ready:  # nothing is left to plan
         judge = LiveFleetJudge(groups, left, _times(mean), np.zeros(len(groups)))
         verdict = judge.judge(fleet[np.newaxis, :])
-        return _Outlook(
+        return _Forecast(
             float(verdict.middle[0]),
             float(verdict.time[0]),
             float(verdict.cost[0]),
@@ -183,7 +183,7 @@ def _outlook(groups: MachineGroups, left: WorkLeft, fleet: Floats, mean: float) 
         spent=spent,
     )
     plan = plan_live(later, rest, times, np.zeros(len(later)))
-    return _Outlook(now + plan.middle, now + plan.time, spent + plan.cost, exp(plan.log_chance))
+    return _Forecast(now + plan.middle, now + plan.time, spent + plan.cost, exp(plan.log_chance))
 
 
 def _groups_at(

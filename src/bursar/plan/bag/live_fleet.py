@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from bursar.beliefs.bag_times import BagTimes
 from bursar.beliefs.work_forms import SLICES
-from bursar.kernels import fleet_search, live_fleet
+from bursar.kernels import fleet_candidates, fleet_search, live_fleet
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
+from bursar.kernels.fleet_candidates import FLOOR, IS_CHEAP, NOTES, most_fleets
 from bursar.kernels.fleet_search import FIGURES, VALUE
 from bursar.kernels.live_fleet import LONGEST, ROOM, ROWS, SURELY
 
@@ -120,6 +121,17 @@ class FleetVerdicts(msgspec.Struct, frozen=True):
     """logarithm of the chance that all is done within money and time"""
 
 
+class FirstFleets(msgspec.Struct, frozen=True):
+    """Fleets that are tried first; the first is the one that is there."""
+
+    fleets: Floats
+    """one where nothing can go, and nothing be rented"""
+    floor: Floats
+    """by group, machines that are not dropped"""
+    is_cheap: Floats
+    """whether its work is among the cheapest: 1 or 0"""
+
+
 class Residuals:
     """What is left of tasks that are interrupted at any moment, in work; by number of slots."""
 
@@ -206,9 +218,15 @@ class LiveFleetJudge:
         fleets = np.array(fleets, np.float64)
         return int(self._kernels.judge(fleets, tried, found, count, *given, worth))
 
-    def neighbours(
-        self, fleets: Floats, floor: Floats, is_cheap: NDArray[np.bool_], most: int
-    ) -> Floats:
+    def candidates(self, cheapest: int, *, is_early: bool, may_drop: bool) -> FirstFleets:
+        """What is tried first: see `kernels.fleet_candidates`."""
+        groups = len(self.groups)
+        notes, fleets = np.empty((NOTES, groups)), np.empty((most_fleets(groups, cheapest), groups))
+        given = self._table, self._curve, self._known
+        count = self._kernels.candidates(*given, cheapest, is_early, may_drop, notes, fleets)
+        return FirstFleets(fleets[:count], notes[FLOOR], notes[IS_CHEAP])
+
+    def neighbours(self, fleets: Floats, floor: Floats, is_cheap: Floats, most: int) -> Floats:
         """One machine more or less of a group, a tenth more or less, or another in its place."""
         rows, groups = fleets.shape
         found = np.empty((rows * (4 * groups + min(groups, most) ** 2), groups))
@@ -244,6 +262,7 @@ _GIVEN: Final = (
 
 class JudgeKernels(msgspec.Struct, frozen=True):
     describe: Callable[..., None]
+    candidates: Callable[..., int]
     judge: Callable[..., int]
     neighbours: Callable[..., int]
 
@@ -251,10 +270,12 @@ class JudgeKernels(msgspec.Struct, frozen=True):
 @cache
 def _compiled() -> JudgeKernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
-    let_kernels_call(*live_fleet.PARTS, *fleet_search.PARTS, makes_arrays=False)
-    stamp = stamp_of(map(inspect.getsource, (live_fleet, fleet_search)))
+    files = live_fleet, fleet_candidates, fleet_search
+    let_kernels_call(*(part for one in files for part in one.PARTS), makes_arrays=False)
+    stamp = stamp_of(map(inspect.getsource, files))
     return JudgeKernels(
         describe=compile_kept(live_fleet.describe, stamp),
+        candidates=compile_kept(fleet_candidates.list_first_fleets, stamp),
         judge=compile_kept(fleet_search.try_fleets, stamp),
         neighbours=compile_kept(fleet_search.list_neighbours, stamp),
     )

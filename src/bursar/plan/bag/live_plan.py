@@ -21,14 +21,8 @@ from bursar.plan.bag.live_fleet import LiveFleetJudge, MachineGroups, WorkLeft
 
 Floats = NDArray[np.float64]
 
-ENDS: Final = 32
-"""Finishing times that covers are made for."""
-LONGEST: Final = 400.0
-"""The latest of them, by the earliest."""
 PRICE_OF_CHANCE: Final = 20.0
 """What a logarithm of the chance is worth, in logarithms of time."""
-PLAIN: Final = 10
-"""Numbers of machines of one offer that are tried alone."""
 KEPT: Final = 0
 """The place of the fleet that is there, among those that are judged."""
 CHEAPEST: Final = 16
@@ -44,10 +38,6 @@ WORTH, WORTH_IN_DOUBT = 0.02, 0.3
 of run times: what comes in soon may tell another story."""
 
 
-DEAR: Final = 1.12
-"""A machine is dropped where its work costs so many times what it costs elsewhere."""
-
-
 SAFE: Final = log(0.99)
 """The chance that is wanted of a fleet that is rented early."""
 
@@ -57,17 +47,10 @@ PAYABLE: Final = log(0.9)
 and where the money hardly does, what they seem to gain is noise."""
 
 
-LIKELY_END: Final = 0.9
-"""A task that fits paid time ends within it so often."""
-
-
 HOPELESS: Final = log(0.03)
 """A chance below is none."""
 CLOSE: Final = 1.1
 """Fleets cost about as little as any that cost at most so many times the least."""
-
-
-_NONE: Final = np.zeros(1)
 
 
 class LivePlan(msgspec.Struct, frozen=True):
@@ -108,25 +91,19 @@ def plan_live(
     nothing may be dropped, it is the best of those that drop nothing.
     """
     judge = LiveFleetJudge(groups, left, times, speed_doubt)
-    here = np.where(groups.is_new, 0.0, groups.room)
+    first = judge.candidates(CHEAPEST, is_early=is_early, may_drop=may_drop)
+    here = first.fleets[KEPT]
     is_begun = bool(here.any())
-    room = groups.room
-    floor = here if is_early else _floor(groups, times, speed_doubt)
     search = _FleetSearch(judge, is_begun=is_begun)
-    if is_begun and np.array_equal(floor, room):  # nothing can be dropped, and nothing rented
-        search.try_all(here[np.newaxis, :])
+    search.try_all(first.fleets)
+    if len(first.fleets) == 1:
         return search.plan(KEPT)
-    first = [here[np.newaxis, :], _covers(judge, room), _plain(groups, here, room, left)]
-    if may_drop and not is_early:
-        first.append(_fewer(groups, here))
-    search.try_all(_within(np.concatenate(first), floor, room))
-    is_cheap, best = np.zeros(len(groups), np.bool_), None
-    is_cheap[cheapest_groups(groups)] = True
+    best = None
     for _ in range(ROUNDS):
         before, best = best, search.best()
         if before is not None and np.array_equal(before, best):
             break  # their neighbours were tried
-        if not search.try_all(judge.neighbours(best, floor, is_cheap, CHEAPEST)):
+        if not search.try_all(judge.neighbours(best, first.floor, first.is_cheap, CHEAPEST)):
             break
     values, log_chance = search.values, search.log_chances
     place = int(values.argmin())
@@ -223,79 +200,6 @@ def _with_room(table: Floats, rows: int) -> Floats:
     return found
 
 
-def _floor(groups: MachineGroups, times: BagTimes, speed_doubt: Floats) -> Floats:
-    """What is not dropped: a machine at work whose work costs little more than elsewhere.
-
-    Elsewhere it may cost more than it seems, where speeds are in doubt. Its boot is paid, and the
-    time that some of its slots idle at its end comes sooner or later.
-    Nor one whose paid time is long enough for another task: that can be decided later.
-    """
-    price = groups.price / groups.unit / (groups.slots * groups.speed)
-    elsewhere = float(np.min(price * (1 + speed_doubt)))
-    fair = (price <= DEAR * elsewhere) & (groups.running > 0)
-    task = float(times.curve.rest_within(np.zeros(1), np.full(1, LIKELY_END))[0])
-    fair |= groups.paid >= groups.begin + task / groups.speed
-    return np.where(~groups.is_new & fair, groups.room, 0.0)
-
-
-def _covers(judge: LiveFleetJudge, room: Floats) -> Floats:
-    """For each finishing time, machines by what a piece of work costs until all is covered."""
-    groups, left, times = judge.groups, judge.left, judge.times
-    work = left.ready * times.mean + left.running
-    rate = groups.slots * groups.speed
-    lost = groups.slots * np.maximum(0.0, judge.longest - judge.rest)
-    earliest = float(groups.begin.min()) + max(
-        0.5 * times.mean / float(groups.speed.max()), work / max(1e-9, float(rate @ room))
-    )
-    latest = float(groups.begin.max()) + 2 * (work + times.mean) / float(rate.min())
-    ends = _rising(np.array([earliest]), np.array([min(latest, earliest * LONGEST)]), ENDS).T
-    done = np.maximum(0.0, rate * (ends - groups.begin) - lost)
-    cost = groups.charge(np.maximum(ends, groups.held))
-    is_of_use = done > 0
-    value = np.full_like(done, np.inf)
-    np.divide(cost, done, out=value, where=is_of_use)
-    order = value.argsort(axis=1, kind="stable")
-    rows = np.arange(ENDS)
-    sorted_ = rows[:, np.newaxis], order
-    done, most = done[sorted_], np.where(is_of_use, room, 0.0)[sorted_]
-    covered = done * most
-    before = covered.cumsum(axis=1) - covered
-    counts = _within(np.ceil((work - before) / np.maximum(done, 1e-9)), _NONE, most)
-    fleets = np.empty((2, *counts.shape))
-    fleets[:, rows[:, np.newaxis], order] = counts
-    # The same with one machine less of the group that each cover took last.
-    last = counts.shape[1] - 1 - (counts[:, ::-1] > 0).argmax(axis=1)
-    fleets[1, rows, order[rows, last]] -= 1
-    found: Floats = np.maximum(0.0, fleets.reshape(-1, len(groups)))
-    return found
-
-
-def _plain(groups: MachineGroups, here: Floats, room: Floats, left: WorkLeft) -> Floats:
-    """Machines of one offer alone, and added to those that are there."""
-    places = np.array(cheapest_groups(groups, groups.is_new), dtype=np.int64)
-    most = np.minimum(room[places], np.ceil(left.tasks / groups.slots[places]))
-    places, most = places[most >= 1], most[most >= 1]
-    if not len(places):
-        return here[np.newaxis, :]
-    counts = np.rint(_rising(np.ones(len(places)), most, PLAIN)).ravel()
-    both = np.zeros((counts.size, 2, len(groups)))
-    both[:, 1] = here
-    both[np.arange(counts.size), :, places.repeat(PLAIN)] += counts[:, np.newaxis]
-    return both.reshape(-1, len(groups))
-
-
-def _fewer(groups: MachineGroups, here: Floats) -> Floats:
-    """What is there, without some or all machines of the groups whose work costs most."""
-    price = groups.price / groups.unit / (groups.slots * groups.speed)
-    places = np.flatnonzero(here)
-    left, found = here.copy(), []
-    for place in places[np.argsort(-price[places], kind="stable")].tolist():
-        for count in (np.ceil(here[place] / 2), 0.0):
-            left[place] = count
-            found.append(left.copy())
-    return np.array(found).reshape(-1, len(groups))
-
-
 def cheapest_groups(
     groups: MachineGroups, which: NDArray[np.bool_] | None = None, most: int = CHEAPEST
 ) -> list[int]:
@@ -303,17 +207,3 @@ def cheapest_groups(
     price = groups.price / groups.unit / (groups.slots * groups.speed)
     places = np.arange(len(groups)) if which is None else np.flatnonzero(which)
     return sorted(places[np.argsort(price[places], kind="stable")[:most]].tolist())
-
-
-def _within(counts: Floats, least: Floats, most: Floats) -> Floats:
-    found: Floats = np.minimum(np.maximum(counts, least), most)
-    return found
-
-
-def _rising(first: Floats, last: Floats, count: int) -> Floats:
-    """For each pair, numbers in equal ratios: as `np.geomspace`, which takes ten times as long."""
-    low, high = np.log10(first), np.log10(last)
-    steps = (high - low) / (count - 1)
-    found: Floats = 10.0 ** (np.arange(count) * steps[:, np.newaxis] + low[:, np.newaxis])
-    found[:, 0], found[:, -1] = first, last
-    return found

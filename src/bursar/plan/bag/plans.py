@@ -12,8 +12,8 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.plan import Assumed, Plan
+from bursar.model.plan_options import CONFIDENCE
 from bursar.model.time import Time
-from bursar.model.wish import CONFIDENCE
 from bursar.plan.bag.candidate import (
     BudgetTooSmallError,
     Candidate,

@@ -34,7 +34,7 @@ class ReserveSlots(msgspec.Struct, frozen=True):
     """until one works that is not up yet"""
 
 
-class ReserveOutlook(msgspec.Struct, frozen=True):
+class ReserveForecast(msgspec.Struct, frozen=True):
     """What a run has shown, and what one may add to it; times in seconds, money in the currency."""
 
     total: int
@@ -87,8 +87,8 @@ class ReserveOutlook(msgspec.Struct, frozen=True):
 
 
 def slots_beside(
-    outlook: ReserveOutlook,
-    wish: str,
+    forecast: ReserveForecast,
+    preference: str,
     *,
     budget: float | None = None,
     deadline: float | None = None,
@@ -100,16 +100,16 @@ def slots_beside(
     is the cheapest if there is a budget, and else the fastest. Where some number was decided on
     before, it stays unless another is clearly better, or it breaks a limit.
     """
-    least = 0 if outlook.results > 0 else 1  # with neither pool it would never end
-    points = [outlook.point(slots) for slots in range(least, outlook.most + 1)]
-    best = prefer(points, wish, budget=budget, deadline=deadline)
+    least = 0 if forecast.results > 0 else 1  # with neither pool it would never end
+    points = [forecast.point(slots) for slots in range(least, forecast.most + 1)]
+    best = prefer(points, preference, budget=budget, deadline=deadline)
     if best is None:
         return least + frontier(points)[-1 if budget is None else 0]
-    if standing is None or not least <= standing <= outlook.most:
+    if standing is None or not least <= standing <= forecast.most:
         return least + best
-    makespan, cost = outlook.point(standing)
+    makespan, cost = forecast.point(standing)
     is_kept = (budget is None or cost <= budget) and (deadline is None or makespan <= deadline)
-    utility = parse_preference(wish)
+    utility = parse_preference(preference)
     if is_kept and utility(*points[best]) > (1 - CLEARLY) * utility(makespan, cost):
         return standing
     return least + best

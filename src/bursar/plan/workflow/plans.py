@@ -22,8 +22,8 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
 from bursar.model.plan import MakespanSpan, Plan
+from bursar.model.plan_options import PlanOptions
 from bursar.model.time import SECOND, Time, format_duration, seconds
-from bursar.model.wish import Wish
 from bursar.model.workflow import Workflow
 from bursar.plan.dominance import beaten_by, knee
 from bursar.plan.reserve import reserve_of
@@ -95,16 +95,16 @@ class WorkflowPlan:
         """P(makespan <= deadline)."""
         return float(np.searchsorted(self.makespans, deadline, side="right")) / len(self.makespans)
 
-    def keeps(self, goal: Goal, wish: Wish) -> bool:
+    def keeps(self, goal: Goal, planning: PlanOptions) -> bool:
         """Whether it meets a goal with the confidence; the budget perhaps on average only."""
         budget, deadline = goal.budget, goal.deadline
-        if deadline is not None and self.chance_by(deadline) < wish.confidence:
+        if deadline is not None and self.chance_by(deadline) < planning.confidence:
             return False
         if budget is None:
             return True
-        if wish.on_average:
+        if planning.on_average:
             return self.mean_cost <= budget
-        return self.chance_within(budget) >= wish.confidence
+        return self.chance_within(budget) >= planning.confidence
 
     @property
     def point(self) -> tuple[float, float]:
@@ -210,30 +210,30 @@ class WorkflowPlanner:
         return self._packing.run(of_task, fleet, whole_runtimes(drawn), threads=os.cpu_count() or 1)
 
 
-def pick(plans: Sequence[WorkflowPlan], goal: Goal, wish: Wish) -> WorkflowPlan | None:
+def pick(plans: Sequence[WorkflowPlan], goal: Goal, planning: PlanOptions) -> WorkflowPlan | None:
     """The plan for a goal: with a deadline the cheapest that keeps it, else the fastest within the
     budget; the knee, where there is neither. None: no plan keeps the goal.
     """
     if goal.budget is None and goal.deadline is None:
         return plans[knee([plan.point for plan in plans])]
-    fitting = [plan for plan in plans if plan.keeps(goal, wish)]
+    fitting = [plan for plan in plans if plan.keeps(goal, planning)]
     if goal.deadline is not None:
         return min(fitting, key=lambda plan: plan.mean_cost, default=None)
     return min(fitting, key=lambda plan: plan.point[0], default=None)
 
 
-def why_none_fits(plans: Sequence[Plan], goal: Goal, wish: Wish, currency: str) -> str:
+def why_none_fits(plans: Sequence[Plan], goal: Goal, planning: PlanOptions, currency: str) -> str:
     """What to tell of plans, from cheapest to fastest, none of which keeps the goal."""
-    surely = f"with {wish.confidence:.0%} confidence"
+    surely = f"with {planning.confidence:.0%} confidence"
     asked = []
     if goal.budget is not None:
-        how = "on average" if wish.on_average else surely
+        how = "on average" if planning.on_average else surely
         asked.append(f"a budget of {format_money(goal.budget, currency)} {how}")
     if goal.deadline is not None:
         asked.append(f"a deadline of {format_duration(goal.deadline)} {surely}")
 
     def cost(plan: Plan) -> str:
-        amount = plan.cost if wish.on_average else plan.cost_upper
+        amount = plan.cost if planning.on_average else plan.cost_upper
         return format_money(amount, currency, up=True)
 
     def time(plan: Plan) -> str:
@@ -247,15 +247,15 @@ def why_none_fits(plans: Sequence[Plan], goal: Goal, wish: Wish, currency: str) 
 
 
 def offered_plans(
-    found: Sequence[WorkflowPlan], goal: Goal, wish: Wish, market: Market
+    found: Sequence[WorkflowPlan], goal: Goal, planning: PlanOptions, market: Market
 ) -> tuple[Plan, ...]:
     """A short list of many plans, cheapest to fastest, with the best for the goal."""
-    best = pick(found, goal, wish)
+    best = pick(found, goal, planning)
     listed = shortlist(found, best)
     middle = knee([plan.point for plan in listed])
     names = ["cheapest", *(f"between-{n}" for n in range(2, len(listed))), "fastest"]
     return tuple(
-        _plan(name, one, goal, wish, market, is_knee=number == middle, is_default=one is best)
+        _plan(name, one, goal, planning, market, is_knee=number == middle, is_default=one is best)
         for number, (name, one) in enumerate(zip(names, listed, strict=False))
     )
 
@@ -264,13 +264,13 @@ def _plan(
     name: str,
     found: WorkflowPlan,
     goal: Goal,
-    wish: Wish,
+    planning: PlanOptions,
     market: Market,
     *,
     is_knee: bool,
     is_default: bool,
 ) -> Plan:
-    upper = found.cost(wish.confidence)
+    upper = found.cost(planning.confidence)
     reserve = reserve_of(found.fleet, market)
     return Plan(
         name=name,
@@ -282,7 +282,7 @@ def _plan(
             found.point[0] / SECOND,
             found.makespan(0.5) / SECOND,
             found.makespan(0.9) / SECOND,
-            found.makespan(wish.confidence) / SECOND,
+            found.makespan(planning.confidence) / SECOND,
         ),
         distribution_s={
             f"p{round(100 * share)}": found.makespan(share) / SECOND for share in SHARES
@@ -292,7 +292,7 @@ def _plan(
         cost_upper=upper,
         chance_within_budget=None if goal.budget is None else found.chance_within(goal.budget),
         chance_by_deadline=None if goal.deadline is None else found.chance_by(goal.deadline),
-        fits=found.keeps(goal, wish),
+        fits=found.keeps(goal, planning),
         is_knee=is_knee,
         is_default=is_default,
         reserve=reserve,

@@ -174,12 +174,12 @@ def advise(situation: Situation, seed: int = 0) -> Advice:
     )
 
 
-def choose(advice: Advice, wish: str | None) -> tuple[int, str]:
-    """The place on the frontier that is preferred, and why; a wish is about the whole run."""
+def choose(advice: Advice, preference: str | None) -> tuple[int, str]:
+    """The place on the frontier that is preferred, and why; a preference is about the whole run."""
     points, situation = advice.points, advice.situation
     best = prefer(
         [situation.whole(point) for point in points],
-        wish,
+        preference,
         budget=situation.whole_budget,
         deadline=situation.whole_deadline,
     )
@@ -190,7 +190,9 @@ def choose(advice: Advice, wish: str | None) -> tuple[int, str]:
     ]
     if best is not None:
         kept = f" within the {' and the '.join(limits)}" if limits else ""
-        named = wish or {(): "the knee", ("deadline",): "cheapest"}.get(tuple(limits), "fastest")
+        named = preference or {(): "the knee", ("deadline",): "cheapest"}.get(
+            tuple(limits), "fastest"
+        )
         return best, f"{named}{kept}"
     if situation.budget is not None:
         return (
@@ -213,8 +215,8 @@ class TailQuestion(msgspec.Struct, frozen=True):
 class TailAdvisor(Advisor):
     """Watches a run of `mixed`, and asks once for each work when its tail begins.
 
-    Before that, where there is a wish, it asks how many reliable machines work beside the others,
-    and again after each quarter of the time so far.
+    Before that, where there is a preference, it asks how many reliable machines work beside the
+    others, and again after each quarter of the time so far.
     """
 
     def __init__(
@@ -225,7 +227,7 @@ class TailAdvisor(Advisor):
         seed: int = 0,
     ) -> None:
         self._provisioner = provisioner
-        self._wish = prefer
+        self._preference = prefer
         self._ask = ask
         """lets somebody choose a place on the frontier; nothing else here is not pure"""
         self._seed = seed
@@ -293,10 +295,10 @@ class TailAdvisor(Advisor):
         return view.work.left(work - 1) > 0 and work not in self._decided and not is_known
 
     def _reserve_question(self, work: int, view: View, now: Time) -> ReserveQuestion | None:
-        provisioner, wish = self._provisioner, self._wish
-        if wish is None or provisioner.is_faithful or now < self._thinks_again:
+        provisioner, preference = self._provisioner, self._preference
+        if preference is None or provisioner.is_faithful or now < self._thinks_again:
             return None
-        question = reserve_question(work, wish, view, provisioner.pools, self._observer)
+        question = reserve_question(work, preference, view, provisioner.pools, self._observer)
         if question is not None:
             self._thinks_again = now + now // THINKING
         return question
@@ -323,7 +325,7 @@ class TailAdvisor(Advisor):
         advice = advise(question.situation, self._seed)
         place, why = None if self._ask is None else self._ask(advice), "chosen by hand"
         if place is None:
-            place, why = choose(advice, self._wish)
+            place, why = choose(advice, self._preference)
         why = f"{why}, of {advice.tried:,} strategies"
         return advice.strategies[place], why, advice.points[place]
 

@@ -27,9 +27,9 @@ from bursar.model.errors import BursarError, one_line
 from bursar.model.goal import Goal
 from bursar.model.market import Offer
 from bursar.model.money import Money
+from bursar.model.plan_options import PlanOptions
 from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
-from bursar.model.wish import Wish
 from bursar.model.workflow import Workflow, WorkflowFiles
 from bursar.plan.workflow.plans import WorkflowPlan, WorkflowPlanner, pick
 from bursar.state import events as ev
@@ -79,7 +79,7 @@ class WorkflowAdvisor(Advisor):
         flow: Workflow,
         offers: Sequence[Offer],
         times: TaskTimes,
-        wish: Wish,
+        planning: PlanOptions,
         *,
         work: int = FIRST_WORK,
         before: int = 0,
@@ -89,7 +89,7 @@ class WorkflowAdvisor(Advisor):
         """its number among the works"""
         self._before = before
         """the run's number before its first task"""
-        self._wish = wish
+        self._planning = planning
         self._column = {offer.name: number for number, offer in enumerate(offers)}
         self._watch = BandWatch()
         self._seen = Piggyback()
@@ -231,7 +231,7 @@ class WorkflowAdvisor(Advisor):
         planner = WorkflowPlanner(part, self._offers, times, effort=EFFORT)
         plans = planner.plans()
         for goal in (rest.goal, Goal(budget=rest.goal.budget)):
-            found = pick(plans, goal, self._wish)
+            found = pick(plans, goal, self._planning)
             if found is not None:
                 return found
         return plans[0]

@@ -13,9 +13,9 @@ should have ended, and have not, are expected to end later.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -23,8 +23,12 @@ from bursar.model.time import Time
 from bursar.plan.workflow.workload_heft import ToPlan, plan_workload
 from bursar.policies.place_by_account import AccountPlacer
 from bursar.state.actions import Start
+from bursar.state.fleet_counts import ChangedMachines
 from bursar.state.ranked_works import RankedWork, RankedWorks
 from bursar.state.view import Machine, View
+
+NOWHERE: Final = 0
+"""No machine has this number."""
 
 
 class WheftPlacer(AccountPlacer):
@@ -35,12 +39,15 @@ class WheftPlacer(AccountPlacer):
         self._works = RankedWorks(ranked=True)
         self._lines: dict[int, deque[int]] = {}
         """by machine: the tasks that are planned for it"""
-        self._planned: set[int] = set()
-        """tasks that are planned and were not started"""
+        self._machine_of: dict[int, int] = {}
+        """by task that is planned and was not started, its machine; `NOWHERE` without machines"""
         self._taken: list[int] = []
         """tasks that were to be started the last time; those that still wait were refused"""
-        self._seen: tuple[int, int] | None = None
-        """works and changes of machines when the plan was made"""
+        self._works_planned: int | None = None
+        """works that had arrived when the plan was made; None: there is none"""
+        self._changed = ChangedMachines()
+        self._ready_seen = 0
+        """the place in what became ready from which on it is not known yet"""
 
     def serve(self, account: str) -> None:
         self._account = self._works.account = account
@@ -49,40 +56,53 @@ class WheftPlacer(AccountPlacer):
         return self._account in (None, machine.account)
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
-        changed, _ = self._works.look(view)
-        if self._is_old(view, changed):
+        self._works.look(view)
+        machines, ready = self._changed.take(view), self._became_ready(view)
+        if machines is None or ready is None or self._is_old(view, machines, ready):
             self._plan(view, now)
+            some = set(self._lines)
+        else:
+            some = {*machines, *(self._machine_of.get(task, NOWHERE) for task in ready)}
+        return self._starts(view, sorted(number for number in some if number in view.idle))
+
+    def _starts(self, view: View, idle: Iterable[int]) -> list[Start]:
+        """What machines begin with that have a free slot."""
         starts: list[Start] = []
         self._taken = []
-        for number in sorted(view.idle):
+        for number in idle:
             machine, line = view.machines[number], self._lines.get(number, deque())
             free = machine.offer.slots - len(machine.attempts)
             while free and line and line[0] in view.ready:
                 task = line.popleft()
-                self._planned.discard(task)
+                del self._machine_of[task]
                 self._taken.append(task)
                 starts.append(Start(task, number))
                 free -= 1
         return starts
 
-    def _is_old(self, view: View, changed: Iterable[RankedWork]) -> bool:
-        if self._seen is None or self._seen[0] != len(view.work):
+    def _became_ready(self, view: View) -> Sequence[int] | None:
+        """Tasks that did since the last time; None: too many."""
+        before, self._ready_seen = self._ready_seen, view.changes.ready.end
+        return view.changes.ready.since(before)
+
+    def _is_old(self, view: View, machines: Iterable[int], ready: Iterable[int]) -> bool:
+        """Whether the plan does not fit what changed."""
+        if self._works_planned != len(view.work):
             return True
         if any(task in view.ready for task in self._taken):
             return True
-        if self._seen[1] != view.changes.machines.end:
-            self._seen = (self._seen[0], view.changes.machines.end)
-            served = filter(self._is_served, view.machines.values())
-            if {one.id for one in served if one.is_open} != set(self._lines):
-                return True
-        return any(
-            task in view.ready and task not in self._planned
-            for work in changed
-            for task in work.unstarted()
-        )
+        if any(self._is_open(number, view) != (number in self._lines) for number in machines):
+            return True
+        fresh = (task for task in ready if task in view.ready and task not in self._machine_of)
+        return any(self._works.of(task, view) is not None for task in fresh)
+
+    def _is_open(self, number: int, view: View) -> bool:
+        """Whether a machine gets tasks here."""
+        machine = view.machines.get(number)
+        return machine is not None and machine.is_open and self._is_served(machine)
 
     def _plan(self, view: View, now: Time) -> None:
-        self._seen = (len(view.work), view.changes.machines.end)
+        self._works_planned = len(view.work)
         lanes: list[tuple[int, float]] = []
         free: list[Time] = []
         ends: dict[int, Time] = {}
@@ -100,8 +120,8 @@ class WheftPlacer(AccountPlacer):
                     free.append(ends[view.attempts[running[slot]].task] if there else now)
         works = self._works.unsettled()
         tasks = [task for work in works for task in work.unstarted()]
-        self._planned = set(tasks)
         self._lines = {number: deque() for number, _ in lanes}
+        self._machine_of = dict.fromkeys(tasks, NOWHERE)
         if not lanes or not tasks:
             return
         plan = plan_workload(_to_plan(works, tasks, ends, view, now), [s for _, s in lanes], free)
@@ -112,6 +132,7 @@ class WheftPlacer(AccountPlacer):
         for number, found in planned.items():
             is_one = view.machines[number].offer.slots == 1
             self._lines[number] = deque(task for *_, task in (found if is_one else sorted(found)))
+            self._machine_of.update(dict.fromkeys(self._lines[number], number))
 
     def _estimate(self, task: int, view: View) -> float:
         work = self._works.of(task, view)

@@ -17,7 +17,7 @@ from bursar.policies.live_attempts import is_live
 from bursar.state.view import Machine, View
 
 
-class Outlook(msgspec.Struct, frozen=True):
+class MachineBounds(msgspec.Struct, frozen=True):
     """What is known now of run times, by offer, and what a task costs where it costs least."""
 
     view: View

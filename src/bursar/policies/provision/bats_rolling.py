@@ -31,7 +31,7 @@ from bursar.plan.bag.rolling import (
     plan_frugally,
     plan_rest,
 )
-from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
+from bursar.policies.provision.bats_bound import MachineBounds, free_money, relied_on
 from bursar.policies.provision.bats_start import first_rents, is_fine, offers_known
 from bursar.policies.reconcile import Refunding, Target, give_back, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
@@ -161,10 +161,10 @@ class RollingBats(Provisioner):
     def _ends_here(self, machine: Machine, view: View, now: Time) -> bool:
         if machine.offer.name not in self._known or machine.id in self._given_up:
             return False
-        return self._outlook(view, now).bound(machine) > machine.until
+        return self._bounds_now(view, now).bound(machine) > machine.until
 
-    def _outlook(self, view: View, now: Time) -> Outlook:
-        return Outlook(view, now, self._times, self._least(view))
+    def _bounds_now(self, view: View, now: Time) -> MachineBounds:
+        return MachineBounds(view, now, self._times, self._least(view))
 
     @property
     def plans(self) -> int:
@@ -196,7 +196,7 @@ class RollingBats(Provisioner):
             for machine in view.machines.values()
             if not machine.leaving and machine.offer.name in self._known
         ]
-        bounds, self._given_up = self._outlook(view, now).bounds(machines)
+        bounds, self._given_up = self._bounds_now(view, now).bounds(machines)
         rows = [
             self._standing(machine, bound, view, now)
             for machine, bound in zip(machines, bounds, strict=True)
@@ -218,7 +218,7 @@ class RollingBats(Provisioner):
             for machine in view.machines.values()
             if not machine.leaving and not machine.marked and machine.offer.name in self._known
         ]
-        bounds, self._given_up = self._outlook(view, now).bounds(machines)
+        bounds, self._given_up = self._bounds_now(view, now).bounds(machines)
         rows = [
             self._standing(machine, bound, view, now)
             for machine, bound in zip(machines, bounds, strict=True)

@@ -69,7 +69,7 @@ class Fixed(Provisioner):
         for account in (one.name for one in view.goal.accounts):
             waiting = self._ready.count(account) - self._counts.of_account(account).free
             if waiting > 0 and self._lacks(account, view):
-                actions += reconcile(view, self._target(waiting), now, account)
+                actions += reconcile(view, self._target(waiting), now, account, self._counts)
         if not view.waiting and not view.arrivals_open:
             idle = sorted(self._refunding.look(view, now))
             unused = [n for n in idle if not self._ready.count(view.machines[n].account)]

@@ -108,8 +108,8 @@ class BagBelief(RunTimes):
 
     def afforded(self, view: View) -> Time:
         """Work of a task that the budget pays for on average; 0: it does not tell run times."""
-        is_told = self._runtime is None and view.ledger.budget is not None
-        return round(self._prior.mean * BELIEVED * SECOND) if is_told and self._prior else 0
+        is_by_budget = self._runtime is None and view.ledger.budget is not None
+        return round(self._prior.mean * BELIEVED * SECOND) if is_by_budget and self._prior else 0
 
     def first_fleet(self, view: View) -> KnownFleet:
         """The one for a bag and a budget of which nothing is spent, where run times are known."""

@@ -7,7 +7,7 @@ a task are given back as soon as that saves money, unless a task is about to nee
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Final
 
@@ -17,6 +17,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, Time
 from bursar.plan.pools.split import by_price
+from bursar.policies.idle_machines import IdleByAge
 from bursar.policies.planned_fleets import PlannedFleets
 from bursar.policies.pool_machines import is_interim, is_unreliable
 from bursar.policies.reconcile import Refunding, Target, reconcile
@@ -31,6 +32,9 @@ TAIL: Final = "for tasks of the tail"
 HELP: Final = "unreliable machines alone do not get the work done"
 AWAITED_FOR: Final[Time] = HOUR
 """Unreliable machines that were not available for so long are not waited for any more."""
+
+
+IsWanted = Callable[[Machine], bool]
 
 
 class Mixed(Provisioner):
@@ -54,7 +58,9 @@ class Mixed(Provisioner):
         slots = self._fit(fleet)
         self.pools = TwoPools(fleet, slots, strategy, timeout, in_order=faithful, runs_on=faithful)
         self._refunding = Refunding()
-        self._wanted_now: set[int] | None = None
+        self._idle = {pool: IdleByAge(_of_pool(pool)) for pool in (True, False)}
+        """by whether they are unreliable"""
+        self._wanted_now: IsWanted | None = None
         """what `_wanted` said since something was last decided: leases that end at one moment are
         renewed one by one, and none of that changes it"""
         self._beside = BESIDE
@@ -135,7 +141,7 @@ class Mixed(Provisioner):
             return Extend(machine.id)
         if self._wanted_now is None:
             self._wanted_now = self._wanted(view, now)
-        if machine.id in self._wanted_now:
+        if self._wanted_now(machine):
             return Extend(machine.id)
         if not is_unreliable(machine) and self.pools.has_use_for_reliable:
             return Extend(machine.id, reason="tasks wait for it")  # its last one ended just now
@@ -167,27 +173,46 @@ class Mixed(Provisioner):
     def _save(self, view: View, now: Time) -> list[Release]:
         if not self._refunding.look(view, now):
             return []
-        wanted = self._wanted(view, now)
+        is_wanted = self._wanted(view, now)
         why = "idle, and no task is about to need it"
-        return self._refunding.give_back(view, now, why, lambda one: one.id not in wanted)
+        return self._refunding.give_back(view, now, why, lambda one: not is_wanted(one))
 
-    def _wanted(self, view: View, now: Time) -> set[int]:
-        """Machines that get a task now, and those kept for tasks that are soon due."""
+    def _wanted(self, view: View, now: Time) -> IsWanted:
+        """Which machines get a task now, or are kept for tasks that are soon due: the oldest."""
         pools = self.pools
         wanted = {start.machine for start in pools.starts}
-        if not view.idle:
-            return wanted
-        idle = [view.machines[number] for number in view.idle if number not in wanted]
         if not (pools.tails.are_open or pools.lacks_unreliable):
-            return wanted | {machine.id for machine in idle if is_unreliable(machine)}
+
+            def gets_one(machine: Machine) -> bool:
+                may = machine.id in view.idle and is_unreliable(machine)
+                return may or machine.id in wanted
+
+            return gets_one
         kept = Counter(is_unreliable(view.machines[number]) for number in wanted)
-        due: dict[str, int] = {}
-        for machine in sorted(idle, key=lambda one: one.rented):
-            offer, pool = machine.offer, is_unreliable(machine)
-            if offer.name not in due:
-                soon = now + offer.boot + offer.billing
-                due[offer.name] = pools.tails.due_by(soon, reliable=not pool)
-            if kept[pool] < due[offer.name]:
-                wanted.add(machine.id)
-                kept[pool] += 1
-        return wanted
+        for pool, idle in self._idle.items():
+            idle.look(view)
+            if not idle:
+                continue
+            due = self._due(view, now, is_unreliable=pool)
+            most = max(due.values(), default=0)
+            for number in idle:
+                if kept[pool] >= most:
+                    break
+                if number not in wanted and kept[pool] < due[view.machines[number].offer.name]:
+                    wanted.add(number)
+                    kept[pool] += 1
+        return lambda machine: machine.id in wanted
+
+    def _due(self, view: View, now: Time, *, is_unreliable: bool) -> dict[str, int]:
+        """By offer of a pool, tasks that are due before the unit ends that is paid next."""
+        return {
+            offer.name: self.pools.tails.due_by(
+                now + offer.boot + offer.billing, reliable=not is_unreliable
+            )
+            for offer in view.market.offers
+            if (offer.pool == "unreliable") == is_unreliable
+        }
+
+
+def _of_pool(pool: bool) -> IsWanted:
+    return lambda machine: is_unreliable(machine) == pool

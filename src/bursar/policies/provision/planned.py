@@ -56,12 +56,12 @@ class Planned(Provisioner):
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not self.is_followed:
             return self._bats.provision(view, now, rng)
-        wishes = list(self._fixed.provision(view, now, rng))
-        if not view.ready or now < self._next_look or any(isinstance(w, Rent) for w in wishes):
-            return wishes
+        actions = list(self._fixed.provision(view, now, rng))
+        if not view.ready or now < self._next_look or any(isinstance(w, Rent) for w in actions):
+            return actions
         self._next_look = now + monitoring_interval(view)
         if self._bats.keeps_course(view, now, self._allowance(view)):
-            return [*wishes, Wake(self._next_look)] if view.machines else wishes
+            return [*actions, Wake(self._next_look)] if view.machines else actions
         self.is_followed = False
         return self._bats.provision(view, now, rng)
 

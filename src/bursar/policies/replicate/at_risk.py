@@ -34,13 +34,13 @@ class AtRisk(StochasticRandom):
         self._provisioner = provisioner
         """which knows how long machines stay"""
         self.slots = MachineSlots(provisioner)
-        self._outlook: Expected | None = None
+        self._expectation: Expected | None = None
         """at the moment at which it was last asked"""
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         self.live.look(view)
         self.slots.look(view)
-        self._outlook = super()._expected(view, now)
+        self._expectation = super()._expected(view, now)
         replicas = list(self._replicas(view, now))
         if replicas:
             return replicas  # what is idle after that is asked again at the next event
@@ -48,7 +48,7 @@ class AtRisk(StochasticRandom):
 
     def _expected(self, view: View, now: Time) -> Expected:
         """Found once for both questions."""
-        return self._outlook or super()._expected(view, now)
+        return self._expectation or super()._expected(view, now)
 
     def _replicas(self, view: View, now: Time) -> Iterator[Start]:
         """A replica of each task at risk, on the idle machine that stays longest.
@@ -100,15 +100,15 @@ class AtRisk(StochasticRandom):
         live = self.live
         stays = self.slots.stays_of(live.machines)
         rows = self._may_be_late(stays, view, now)
-        if not len(rows):
+        if not len(rows) or not self._has_stay(now):
             return [], None
-        outlook = self._expected(view, now)
+        expectation = self._expected(view, now)
         is_safe = np.ones(len(live), dtype=np.int64)
         is_safe[rows] = 0
         # What began on a machine that was to leave before ends too late in any case.
         rows = rows[live.started[rows] <= stays[rows]]
         if len(rows):
-            late = live.started[rows] + outlook.here(rows) * (1 + LONGER)
+            late = live.started[rows] + expectation.here(rows) * (1 + LONGER)
             is_safe[rows[late <= stays[rows]]] = 1
         is_risky = live.least_by_task(-is_safe) == 0
         may = live.may_replicate(view)
@@ -119,8 +119,13 @@ class AtRisk(StochasticRandom):
         oldest = oldest[np.argsort(live.attempts[oldest])]
         if len(live) < len(view.attempts):  # the oldest of all may be another
             return live.tasks[oldest].tolist(), None
-        oldest = oldest[self._is_hopeful(outlook, view, now)[oldest]]
+        oldest = oldest[self._is_hopeful(expectation, view, now)[oldest]]
         return live.tasks[oldest].tolist(), oldest
+
+    def _has_stay(self, now: Time) -> bool:
+        """Whether an idle machine stays at all: no task can end in time on one that does not."""
+        slots = self.slots
+        return bool(((slots.free > 0) & (slots.begin == 0) & (slots.stays >= now)).any())
 
     def _may_be_late(self, stays: Integers, view: View, now: Time) -> Integers:
         """Rows that might not be safe, if they took as long as is expected of any there."""
@@ -140,7 +145,7 @@ class AtRisk(StochasticRandom):
                 parts.append(np.flatnonzero(late) + rows.start)
         return np.concatenate(parts)
 
-    def _is_hopeful(self, outlook: Expected, view: View, now: Time) -> Truths:
+    def _is_hopeful(self, expectation: Expected, view: View, now: Time) -> Truths:
         """Whether the task of each row may end on the idle machine that stays longest somewhere."""
         slots = self.slots
         found = np.zeros(len(self.live), np.bool_)
@@ -151,7 +156,7 @@ class AtRisk(StochasticRandom):
             if longest >= FOREVER:
                 return np.ones(len(self.live), np.bool_)
             if longest:
-                found |= now + outlook.time_on(offer.name) <= longest
+                found |= now + expectation.time_on(offer.name) <= longest
         return found
 
     def _may_end(

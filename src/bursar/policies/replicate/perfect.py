@@ -38,7 +38,7 @@ class Perfect(Replicator):
 
 
 class TrueTimes:
-    """The outlook by true run times, each asked for one by one."""
+    """What is expected by true run times, each asked for one by one."""
 
     def __init__(self, live: RunningAttempts, runtimes: Runtimes, view: View, now: Time) -> None:
         self._tasks = live.tasks.tolist()

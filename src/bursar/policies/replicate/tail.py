@@ -59,7 +59,7 @@ class Expectation(Protocol):
 
 
 class Expected:
-    """The outlook by the run times that are expected; each is found when somebody asks for it."""
+    """By the run times that are expected; each is found when somebody asks for it."""
 
     def __init__(self, live: RunningAttempts, view: View, now: Time) -> None:
         self._live = live
@@ -174,9 +174,9 @@ class Pick(Protocol):
 class Longest:
     """Picks the candidate with the largest expected remaining time."""
 
-    def __init__(self, live: RunningAttempts, outlook: Expectation, view: View) -> None:
+    def __init__(self, live: RunningAttempts, expectation: Expectation, view: View) -> None:
         self._live = live
-        self._outlook = outlook
+        self._expectation = expectation
         self._may: Truths | None = live.may_replicate(view)
         self._first: Truths | None = None
         """whether rows end before all others of their tasks; None: not asked"""
@@ -198,12 +198,12 @@ class Longest:
     def _queue(self, machine: Machine) -> _Queue:
         name = machine.offer.name
         if name not in self._queues:
-            rows = self._outlook.later_than_on(machine)
+            rows = self._expectation.later_than_on(machine)
             if self._may is not None:
                 rows = rows[self._may[rows]]
             if len(rows) and not self._live.is_single:
                 rows = self._first_to_end(rows)
-            self._queues[name] = _Queue(self._live, self._outlook, machine, rows)
+            self._queues[name] = _Queue(self._live, self._expectation, machine, rows)
         return self._queues[name]
 
     def _first_to_end(self, rows: Integers) -> Integers:
@@ -217,7 +217,7 @@ class Longest:
         """Whether that is expected of each row: of all where they are few, else of these."""
         live = self._live
         rivals = slice(None) if live.are_few else live.with_rivals(rows)
-        left, keys = self._outlook.left_of(rivals), live.keys(rivals)
+        left, keys = self._expectation.left_of(rivals), live.keys(rivals)
         ties = np.where(left == live.least_by_task(left, rivals), keys, LARGEST)
         found = np.zeros(len(live), np.bool_)
         found[rivals] = keys == live.least_by_task(ties, rivals)
@@ -232,9 +232,9 @@ class _Queue:
     """
 
     def __init__(
-        self, live: RunningAttempts, outlook: Expectation, machine: Machine, rows: Integers
+        self, live: RunningAttempts, expectation: Expectation, machine: Machine, rows: Integers
     ) -> None:
-        self._live, self._outlook, self._machine = live, outlook, machine
+        self._live, self._expectation, self._machine = live, expectation, machine
         self._rows = rows
         """those that are not sorted yet"""
         self._sorted: list[tuple[int, Time, Time]] = []
@@ -253,7 +253,7 @@ class _Queue:
 
     def _sort_some(self) -> None:
         live, rows, self._rows = self._live, self._rows, _NONE
-        left = self._outlook.left_of(rows)
+        left = self._expectation.left_of(rows)
         if self._unsorted:
             self._unsorted -= 1
             is_first = left == left.max()
@@ -262,7 +262,7 @@ class _Queue:
         if len(rows) > 1:
             order = np.lexsort((live.keys(rows), live.first[rows], -left))[::-1]
             rows, left = rows[order], left[order]
-        columns = (live.tasks[rows], left, self._outlook.needed(self._machine, rows))
+        columns = (live.tasks[rows], left, self._expectation.needed(self._machine, rows))
         self._sorted = list(zip(*(column.tolist() for column in columns), strict=True))
 
 

@@ -35,7 +35,7 @@ class GraphNode(msgspec.Struct, frozen=True, omit_defaults=True):
     state: str
     """of the tasks: the one that matters most"""
     count: int = 1
-    told: str = ""
+    text: str = ""
 
 
 class WorkflowGraph(msgspec.Struct, frozen=True):
@@ -101,7 +101,7 @@ def graph_of(flow: Workflow, states: list[str], work: int = 1) -> WorkflowGraph:
             place=places[node],
             state=next(one for one in _MATTERS if any(states[task] == one for task in tasks)),
             count=len(tasks),
-            told=_told(flow, tasks, states),
+            text=_text(flow, tasks, states),
         )
         for node, tasks in members.items()
     ]
@@ -173,7 +173,7 @@ def _label(flow: Workflow, tasks: list[int]) -> str:
     return f"{len(tasks):,} {flow.kind_names[flow.kinds[tasks[0]]]}"
 
 
-def _told(flow: Workflow, tasks: list[int], states: list[str]) -> str:
+def _text(flow: Workflow, tasks: list[int], states: list[str]) -> str:
     if len(tasks) == 1:
         return f"{cut(flow.names[tasks[0]], 60)}: {states[tasks[0]]}"
     counts = Counter(states[task] for task in tasks)

@@ -12,8 +12,8 @@ from bursar.model.fleet import format_fleet
 from bursar.model.money import NANOS, Money
 from bursar.model.text import counted
 from bursar.model.time import HOUR, SECOND, Time, seconds
+from bursar.report.page.forecasts import RestForecast
 from bursar.report.page.numbers import amount, duration, moment, share
-from bursar.report.page.outlook import RestForecast
 from bursar.report.summary import refill_text
 from bursar.state.digest import Digest, digest_of
 from bursar.state.state import RunState
@@ -58,12 +58,12 @@ class Headline:
         self,
         state: RunState,
         now: Time,
-        outlook: RestForecast | None,
+        forecast: RestForecast | None,
         *,
         is_live: bool,
         useful: Fraction,
     ) -> None:
-        self._state, self._now, self._outlook = state, now, outlook
+        self._state, self._now, self._forecast = state, now, forecast
         self._is_live = is_live
         self._useful = useful
         """of the money, the part that was useful"""
@@ -82,21 +82,21 @@ class Headline:
         if digest.refill_awaited is not None:
             waits = refill_text(digest.began, digest.refill_awaited)
             return PageVerdict("wait", f"{waits.capitalize()}.", self._at_work())
-        outlook = self._outlook
+        forecast = self._forecast
         if self._state.stopping is not None:
             return PageVerdict(
                 "wait", f"Stopping: {self._done()}{self._for_money()}.", self._at_work()
             )
-        if outlook is None:
+        if forecast is None:
             return PageVerdict("wait", self._early(), self._at_work())
-        rest = max(0, seconds(outlook.end[1]) - self._now)
-        ends = f"ends in {duration(rest)}{self._forecast_money(outlook)}"
-        tone, word = self._course(outlook)
+        rest = max(0, seconds(forecast.end[1]) - self._now)
+        ends = f"ends in {duration(rest)}{self._forecast_money(forecast)}"
+        tone, word = self._course(forecast)
         failed = f" {counted(digest.failed, 'task')} failed for good." if digest.failed else ""
         return PageVerdict(tone, f"{word}: {ends}.{failed}", self._at_work())
 
-    def _course(self, outlook: RestForecast) -> tuple[Tone, str]:
-        chance = outlook.chance
+    def _course(self, forecast: RestForecast) -> tuple[Tone, str]:
+        chance = forecast.chance
         if chance is not None and chance < LIKELY:
             return "bad", "Off course"
         if chance is not None and chance < 0.9:
@@ -154,10 +154,10 @@ class Headline:
         is_renewed = any(one.budget is not None and one.budget.every for one in several)
         return None if is_renewed else self._digest.budget
 
-    def _forecast_money(self, outlook: RestForecast) -> str:
+    def _forecast_money(self, forecast: RestForecast) -> str:
         if self._digest.is_free:
             return ""
-        cost = amount(Fraction(outlook.cost[1]), self._currency)
+        cost = amount(Fraction(forecast.cost[1]), self._currency)
         return f", for {cost}{self._of_budget()}"
 
     def _resume(self) -> str:
@@ -212,15 +212,15 @@ class Headline:
             unit = "in all"
             cap = f"{amount(digest.budget, currency)} per {duration(digest.interval.every)}"
             more = f"{now} of {cap} in this interval"
-        elif self._outlook is not None and digest.status is None:
-            middle, high = (amount(Fraction(one), currency) for one in self._outlook.cost[1:])
+        elif self._forecast is not None and digest.status is None:
+            middle, high = (amount(Fraction(one), currency) for one in self._forecast.cost[1:])
             more = f"will be {middle}, P90 {high}"
         elif budget is not None:
             more = f"{amount(budget - digest.committed, currency)} not spent"
         if budget:
             bar = {"ink": min(1.0, digest.committed.nanos / budget.nanos)}
-            if self._outlook is not None and digest.status is None:
-                ahead = self._outlook.cost[1] * NANOS / budget.nanos
+            if self._forecast is not None and digest.status is None:
+                ahead = self._forecast.cost[1] * NANOS / budget.nanos
                 bar["forecast"] = max(0.0, min(1.0, ahead) - bar["ink"])
         exact = f"{digest.committed} {currency}"
         return PageTile("money", "Committed", committed, unit, more, "", bar, exact)
@@ -237,16 +237,16 @@ class Headline:
         if deadline is not None:
             left = deadline - self._now
             until = f"deadline in {duration(left)}" if left >= 0 else "past the deadline"
-        if self._outlook is None:
+        if self._forecast is None:
             return PageTile("time", "Ends in", "–", "", until)
-        middle, high = (max(0, seconds(one) - self._now) for one in self._outlook.end[1:])
+        middle, high = (max(0, seconds(one) - self._now) for one in self._forecast.end[1:])
         began = 0.0 if state.created is None else state.created.began
-        clock = time.strftime("%H:%M:%S", time.localtime(began + self._outlook.end[1]))
+        clock = time.strftime("%H:%M:%S", time.localtime(began + self._forecast.end[1]))
         bar = dict[str, float]()
         if deadline:
             bar = {"ink": min(1.0, self._now / deadline)}
             bar["forecast"] = max(
-                0.0, min(1.0, self._outlook.end[1] * SECOND / deadline) - bar["ink"]
+                0.0, min(1.0, self._forecast.end[1] * SECOND / deadline) - bar["ink"]
             )
         more = f"at {clock} · {until}" if began else until
         unit = f"P90 {duration(high)}"
@@ -259,15 +259,15 @@ class Headline:
         has_both = goal.deadline is not None and goal.total_budget is not None
         what = "both" if has_both else "the deadline" if goal.deadline is not None else "the budget"
         label = f"Chance to keep {what}"
-        if self._outlook is None or self._outlook.chance is None:
-            why = "too early to tell" if self._outlook is None else "no limit is set"
+        if self._forecast is None or self._forecast.chance is None:
+            why = "too early to tell" if self._forecast is None else "no limit is set"
             return PageTile("chance", label, "–", "", why)
         return PageTile(
             "chance",
             label,
-            share(self._outlook.chance),
+            share(self._forecast.chance),
             "",
-            f"by {counted(self._outlook.draws, 'simulation')} of what is left",
+            f"by {counted(self._forecast.draws, 'simulation')} of what is left",
         )
 
     def _promise(self, digest: Digest) -> PageTile:

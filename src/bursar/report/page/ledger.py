@@ -55,13 +55,13 @@ def ledger_table(
     useful = np.bincount(columns.machine[columns.is_winner], minlength=size)
     currency = state.market.currency
     earlier = state.ledger.committed - sum((charge.amount for charge in shown), ZERO)
-    told = f"{counted(len(others), 'earlier machine')}: {amount(earlier, currency)}"
+    text = f"{counted(len(others), 'earlier machine')}: {amount(earlier, currency)}"
     return LedgerTable(
         rows=[
             _row(one, machines, int(attempts[one.machine]), int(useful[one.machine]), now, currency)
             for one in shown
         ],
-        before=told if others else "",
+        before=text if others else "",
         total=amount(state.ledger.committed, currency),
     )
 

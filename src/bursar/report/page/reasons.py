@@ -80,12 +80,12 @@ class Reasons:
 
     def saw(self, event: ev.AnyEvent) -> None:
         """After the log of machines saw it."""
-        told = self._tell_run(event) or self._tell_machine(event)
+        found = self._tell_run(event) or self._tell_machine(event)
         if isinstance(event, ev.RunCreated | ev.GoalChanged):
             self._goal = event.goal
-        if told is None:
+        if found is None:
             return
-        kind, what, why = told
+        kind, what, why = found
         key = (kind, what, _NUMBER.sub("0", why))
         group = self._groups.get(key)
         if group is None:
@@ -192,11 +192,11 @@ class Reasons:
         return None
 
     def _price(self, offer: str) -> str:
-        told = self._prices.get(offer)
-        if told is None:
+        text = self._prices.get(offer)
+        if text is None:
             market = self._machines.market
-            told = self._prices[offer] = price(market[offer], market.currency)
-        return told
+            text = self._prices[offer] = price(market[offer], market.currency)
+        return text
 
     def _new_goal(self, new: Goal) -> str:
         currency, changes = self._machines.market.currency, []

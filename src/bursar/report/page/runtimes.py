@@ -37,7 +37,7 @@ class OfferRunTimes(msgspec.Struct, frozen=True):
     p90: float | None
     believed: tuple[float, float, float] | None
     """P10, P50 and P90, as known before what is seen; None: too little was"""
-    told: str
+    text: str
 
 
 class _OfferBelief(msgspec.Struct, frozen=True):
@@ -136,11 +136,11 @@ def _of_offer(name: str, since: Ints, belief: _OfferBelief | None) -> OfferRunTi
         p50=p50,
         p90=p90,
         believed=None if belief is None else (belief.p10, belief.p50, belief.p90),
-        told=_told(since, belief, p50),
+        text=_text(since, belief, p50),
     )
 
 
-def _told(since: Ints, belief: _OfferBelief | None, p50: float | None) -> str:
+def _text(since: Ints, belief: _OfferBelief | None, p50: float | None) -> str:
     seen = "none seen" if p50 is None else f"seen {duration(seconds(p50))} in {len(since):,}"
     if belief is None:
         return seen

@@ -21,13 +21,13 @@ from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.model.workflow import Workflow
 from bursar.report.page.demand import demand_series
+from bursar.report.page.forecasts import RestForecast, forecasts_of
 from bursar.report.page.graph import WorkflowGraph, workflow_graphs
 from bursar.report.page.headline import Headline, PageTile, PageVerdict
 from bursar.report.page.ledger import LedgerTable, ledger_table
 from bursar.report.page.machine_log import MachineLog
 from bursar.report.page.money_split import PLACES, USES, OfferMoney, Use, split_money
 from bursar.report.page.numbers import amount, moment, share
-from bursar.report.page.outlook import RestForecast, forecasts_of
 from bursar.report.page.reasons import Reasons, WhyGroup
 from bursar.report.page.runtimes import OfferRunTimes, run_times
 from bursar.report.page.series import (
@@ -115,10 +115,10 @@ class ChartData(msgspec.Struct, frozen=True):
     plans: list[PlanPoint]
 
 
-class OutlookData(msgspec.Struct, frozen=True):
+class ForecastData(msgspec.Struct, frozen=True):
     now: RestForecast | None
     history: list[RestForecast]
-    told: str
+    text: str
 
 
 class MoneyPart(msgspec.Struct, frozen=True):
@@ -195,7 +195,7 @@ class RunSnapshot(msgspec.Struct, frozen=True):
     verdict: PageVerdict
     tiles: list[PageTile]
     charts: ChartData
-    outlook: OutlookData
+    forecast: ForecastData
     machines: MachineTimeline
     money: MoneyData
     failures: FailureData
@@ -235,7 +235,7 @@ def snapshot(
         verdict=head.verdict(),
         tiles=head.tiles(),
         charts=_charts(state, columns, machines, now),
-        outlook=OutlookData(ahead, history, _judged(history, state)),
+        forecast=ForecastData(ahead, history, _judged(history, state)),
         machines=timeline(columns, machines, now),
         money=money,
         failures=_failures(state, columns, redact=redact),

@@ -52,12 +52,12 @@ def account_rows(state: RunState, now: Time) -> list[AccountRow]:
     for name in ledger.accounts:
         budget, left = ledger.budget_of(name), ledger.left_of(name, state.now)
         used = totals[name] if budget is None or left is None else budget.amount - left
-        told = "no budget" if budget is None else format_budget(budget, currency)
+        text = "no budget" if budget is None else format_budget(budget, currency)
         part = None if not budget or not budget.amount else used.nanos / budget.amount.nanos
         rows.append(
             AccountRow(
                 account=name,
-                budget=told,
+                budget=text,
                 committed=amount(used, currency),
                 share=part,
                 machines=machines[name],

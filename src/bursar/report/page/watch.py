@@ -19,9 +19,9 @@ from bursar.journal.runs import RunDir
 from bursar.model.closable import Closable
 from bursar.model.errors import BursarError, JournalError
 from bursar.model.time import Time, seconds
+from bursar.report.page.forecasts import RestForecast
 from bursar.report.page.headline import PageTile, PageVerdict
 from bursar.report.page.machine_log import MachineLog
-from bursar.report.page.outlook import RestForecast
 from bursar.report.page.reasons import Reasons
 from bursar.report.page.snapshot import RunSnapshot, headline, snapshot
 from bursar.state import events as ev

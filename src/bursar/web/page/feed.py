@@ -52,7 +52,7 @@ GROUPS: Final[dict[str, Group]] = {
     "tiles": "tick",
     "live": "tick",
     "state": "tick",
-    "outlook": "forecast",
+    "forecast": "forecast",
     "why": "decision",
     **dict.fromkeys(
         (

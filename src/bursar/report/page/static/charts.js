@@ -84,7 +84,7 @@ function span(charts, ahead) { return Math.max(charts.now, ahead ? ahead.end[2] 
 // What to type where there is nothing to show yet.
 function howToBegin(data) { return data.live && data.about.accounts.length ? ["Submit some: bursar submit FLOW.yaml"] : []; }
 function drawPlane(box, data) {
-  const { charts, outlook, live } = data, plans = charts.plans, path = outlook.history, ahead = outlook.now;
+  const { charts, forecast, live } = data, plans = charts.plans, path = forecast.history, ahead = forecast.now;
   const ended = !live && path.length + plans.length + charts.done.t.length > 1;
   const actual = ended ? { t: charts.done.t[charts.done.t.length - 1], m: charts.money.v[charts.money.v.length - 1] } : null;
   if (!plans.length && !path.length && !ahead) {
@@ -158,7 +158,7 @@ function labeller(root, left, right, top, bottom) {
 }
 
 function drawMoney(box, data) {
-  const { charts, outlook } = data, ahead = outlook.now, plan = charts.plans.find((one) => one.chosen);
+  const { charts, forecast } = data, ahead = forecast.now, plan = charts.plans.find((one) => one.chosen);
   if (!Math.max(...charts.money.v)) { emptyState(box, data.tiles[1].value === "free" ? "Free of charge." : "Nothing is committed yet."); return; }
   const end = span(charts, ahead), last = charts.money.v[charts.money.v.length - 1];
   let high = Math.max(...charts.money.v, ahead ? ahead.cost[2] : 0, plan ? plan.cost_upper : 0);
@@ -200,7 +200,7 @@ function deadlineLine(root, x, charts, end, top, bottom) {
 }
 
 function drawTasks(box, data) {
-  const { charts, outlook } = data, ahead = outlook.now, plan = charts.plans.find((one) => one.chosen);
+  const { charts, forecast } = data, ahead = forecast.now, plan = charts.plans.find((one) => one.chosen);
   if (!charts.total) { emptyState(box, "No task has come yet.", ...howToBegin(data)); return; }
   const end = span(charts, ahead);
   const { root, width, height } = canvasFor(box, `Tasks over time: ${data.tiles[0].value} ${data.tiles[0].unit} done`);
@@ -275,10 +275,10 @@ function drawFleet(box, data) {
 }
 
 function drawForecasts(box, data) {
-  const { charts, outlook } = data, path = outlook.now ? [...outlook.history, outlook.now] : outlook.history;
+  const { charts, forecast } = data, path = forecast.now ? [...forecast.history, forecast.now] : forecast.history;
   if (path.length < 2) { emptyState(box, "Too few forecasts to compare.", data.live ? "They are made from the third second on, when a third of what began is done." : "The run was too short for them, or nothing was done."); return; }
   const plan = charts.plans.find((one) => one.chosen), ended = !data.live;
-  const { root, width, height } = canvasFor(box, "Forecasts of end and cost over time, with P10 to P90. " + outlook.told);
+  const { root, width, height } = canvasFor(box, "Forecasts of end and cost over time, with P10 to P90. " + forecast.text);
   const left = 56, right = width - 8, t0 = path[0].at, t1 = Math.max(path[path.length - 1].at, t0 + 1e-6);
   const x = timeScale(t0, t1, left, right, charts.pauses), half = (height - 34) / 2;
   const rows = [["end", 8, half, (v, s, high) => timeTick(v, high), plan && plan.end, ended && charts.done.t[charts.done.t.length - 1]],
@@ -309,7 +309,7 @@ function drawRunTimes(box, data) {
   const tops = rows.map((one) => Math.max(one.p90 || 0, one.believed ? one.believed[2] : 0));
   const all = rows.flatMap((one) => one.dots).sort((a, b) => a - b);
   const high = Math.max(...tops, all.length ? all[Math.floor(0.985 * (all.length - 1))] : 0) * 1.12 || 1;
-  const { root, width, height } = canvasFor(box, "Run times per offer: " + rows.map((one) => one.offer + ", " + one.told).join("; "));
+  const { root, width, height } = canvasFor(box, "Run times per offer: " + rows.map((one) => one.offer + ", " + one.text).join("; "));
   const left = Math.min(0.3 * width, 14 + 6.3 * Math.max(...rows.map((one) => one.offer.length))), right = width - 12, bottom = height - 20;
   const x = linear(0, high, left, right); x.active = high;
   timeAxis(root, x, 0, high, { top: 4, bottom }, 6);

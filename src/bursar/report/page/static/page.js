@@ -1,12 +1,12 @@
 // The page: what is drawn when, keys, theme, and the live stream.
 const page = { data: null, source: null, heard: 0, ended: false, drawn: false };
 const CHARTS = { plane: drawPlane, "money-chart": drawMoney, "tasks-chart": drawTasks, "forecast-chart": drawForecasts, "runtime-chart": drawRunTimes, "machines-canvas": drawMachines, "supply-chart": drawSupply, "fleet-chart": drawFleet };
-const NEEDS = { plane: ["charts", "outlook"], "money-chart": ["charts", "outlook"], "tasks-chart": ["charts", "outlook"], "forecast-chart": ["outlook"], "runtime-chart": ["runtimes"], "machines-canvas": ["machines", "charts"], "supply-chart": ["charts"], "fleet-chart": ["charts"] };
+const NEEDS = { plane: ["charts", "forecast"], "money-chart": ["charts", "forecast"], "tasks-chart": ["charts", "forecast"], "forecast-chart": ["forecast"], "runtime-chart": ["runtimes"], "machines-canvas": ["machines", "charts"], "supply-chart": ["charts"], "fleet-chart": ["charts"] };
 const PANELS = [[["verdict"], showVerdict], [["tiles"], showTiles], [["money", "machines"], showKey], [["money"], showMoney], [["failures"], showFailures], [["why"], showWhy], [["longest"], showLongest], [["offers", "about"], showOffers], [["ledger"], showLedger], [["runtimes"], showRunTimesTold], [["graphs"], drawGraph], [["about"], showAbout]];
 
 // A service has neither plans nor an end: what would say so for ever is left out, and the others take its room.
 function arrange(data) {
-  const serves = data.about.accounts.length > 0 && !data.charts.plans.length && !data.outlook.history.length;
+  const serves = data.about.accounts.length > 0 && !data.charts.plans.length && !data.forecast.history.length;
   for (const id of ["time-and-money", "forecasts"]) byId(id).classList.toggle("gone", serves);
   for (const [id, usual, wide] of [["money", "c4", "c6"], ["tasks", "c4", "c6"], ["run-times", "c6", "c12"]]) { byId(id).classList.toggle(usual, !serves); byId(id).classList.toggle(wide, serves); }
 }
@@ -20,7 +20,7 @@ function draw(changed) {
   }
   for (const [names, show] of PANELS) if (touched(names)) { try { show(data); } catch (error) { console.error(error); } }
   page.drawn = true;
-  if (touched(["outlook"])) setText(byId("forecast-told"), data.outlook.told);
+  if (touched(["forecast"])) setText(byId("forecast-text"), data.forecast.text);
   setText(byId("stream"), page.source || data.live ? (data.live ? "live" : data.state) + " · " + fixed(data.seq, 0) + " events" : data.state);
   byId("dot").className = data.live ? "dot on" : "dot";
   const stop = byId("stop"); if (stop) stop.classList.toggle("gone", !data.live);
@@ -70,7 +70,7 @@ function silence() {
   const quiet = (Date.now() - page.heard) / 1000;
   if (quiet < 5) return;
   alarm(`Not connected. What you see is ${duration(quiet)} old; the run goes on without this page.`);
-  if (quiet > 30 && page.data && page.data.outlook.now) { page.data.outlook.now = null; draw(["outlook"]); }
+  if (quiet > 30 && page.data && page.data.forecast.now) { page.data.forecast.now = null; draw(["forecast"]); }
 }
 function visibility() {
   if (document.hidden) { if (page.source) { page.source.close(); page.source = null; } } else listen();

@@ -175,8 +175,8 @@ function showLedger(data) {
   add(clear(byId("ledger-table")), table(kept.map((n) => columns[n]), rows.map((row) => kept.map((n) => row[n]))), ledger.before ? el("p", "note", ledger.before) : null);
 }
 function showRunTimesTold(data) {
-  const box = clear(byId("runtimes-told"));
-  data.runtimes.slice(0, 5).forEach((one, n) => { if (n) box.appendChild(words(" · ")); add(box, el("b", "", one.offer), words(": " + one.told)); });
+  const box = clear(byId("runtimes-text"));
+  data.runtimes.slice(0, 5).forEach((one, n) => { if (n) box.appendChild(words(" · ")); add(box, el("b", "", one.offer), words(": " + one.text)); });
 }
 const NODE_TONE = { done: "useful", failed: "failed", blocked: "failed", running: "running", cancelled: "idle", ready: "idle", waiting: "idle" };
 // Of several workflows one is shown: the one that somebody chose, or the first that is not done.
@@ -217,7 +217,7 @@ function drawGraph(data) {
     else if (node.state === "blocked") group.appendChild(svg("rect", { x: cx - r, y: cy - r, width: 2 * r, height: 2 * r, fill: "var(--panel)", stroke: tone, "stroke-dasharray": "2 2" }));
     else if (node.state === "waiting" || node.state === "ready") group.appendChild(svg("circle", { cx, cy, r, fill: "var(--panel)", stroke: tone, "stroke-width": 1.5 }));
     else group.appendChild(svg("circle", { cx, cy, r, fill: tone }));
-    group.appendChild(svg("title", {}, node.told));
+    group.appendChild(svg("title", {}, node.text));
     group.addEventListener("mouseenter", () => { for (const [a, b, path] of lines) path.setAttribute("stroke", a === n || b === n ? "var(--running)" : "var(--ink3)"); });
     root.appendChild(group);
     const few = graph.nodes.filter((one) => one.level === node.level).length <= 3;

@@ -12,7 +12,7 @@ DEVIATION: Final = 0.2
 """Standard deviation of run times, as a share of their mean, where nobody knows better."""
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class PlanOptions(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = CONFIDENCE
     on_average: bool = False
     """the budget is to be kept on average, not with the confidence"""
@@ -24,7 +24,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """of the simulated executions by which plans are judged"""
 
     @classmethod
-    def of(cls, settings: dict[str, str]) -> Wish:
+    def of(cls, settings: dict[str, str]) -> PlanOptions:
         """As journals of earlier versions keep it."""
         given = {
             name: settings[f"plan_{name}"]
