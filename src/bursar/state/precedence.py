@@ -43,7 +43,7 @@ class Precedence:
 
     @property
     def missing_of_all(self) -> Sequence[int]:
-        """By task, how many of its parents are not done; the first has no number."""
+        """By task, how many of its parents are not done; index 0 is unused."""
         return self._missing
 
     def missing(self, task: int) -> int:
