@@ -60,7 +60,9 @@ def check_sabotage(market: Market, asked: OptionWords = PYTHON) -> None:
         )
 
 
-def check_tasks(flow: Workflow, files: str, directory: Path, asked: OptionWords = PYTHON) -> None:
+def check_tasks(
+    flow: Workflow, files: str, directory: Path, asked: OptionWords | None = None
+) -> None:
     """Every task of a workflow has a command, no file has two writers, and all are found."""
     check_commands(flow)
     check_files(flow, files, directory, asked)
