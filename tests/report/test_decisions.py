@@ -177,6 +177,7 @@ def test_replicas_and_refusals_are_counted():
     [
         (0, "0.0 s"),
         (340_000, "0.3 s"),
+        (8_092_000, "8.1 s"),
         (60 * SECOND - 1, "59.9 s"),
         (61 * SECOND, "0:01:01"),
         (30 * HOUR + 1, "30:00:00"),

@@ -260,6 +260,6 @@ def _name(state: RunState, machine: int) -> str:
 def clock(at: Time) -> str:
     """Time since the run began, as `h:mm:ss`; the first minute as `4.7 s`."""
     if at < MINUTE:
-        return f"{at // (SECOND // 10) / 10:.1f} s"
+        return f"{min(at / SECOND, 59.9):.1f} s"
     whole = at // SECOND
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

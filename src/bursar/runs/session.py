@@ -411,6 +411,7 @@ def with_plan(request: Request, choice: str | None = None) -> Request:
                 " have plans to choose: choose none"
             )
         return request
+    request.check_wishes()
     request.check_money()
     request.check_tasks(request.flow)
     from bursar.runs.choosing import planned  # late: it brings numpy and more
