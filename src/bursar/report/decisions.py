@@ -25,6 +25,8 @@ PARTS: Final = 50
 MOMENT: Final = 1.0
 """... or within so many seconds."""
 MOST_NAMES: Final = 4
+SHOWN: Final = 0.1
+"""seconds that a group lasts at least if its end is told"""
 
 
 class DecisionLine(msgspec.Struct, frozen=True):
@@ -86,8 +88,9 @@ def _grouped_line(group: Sequence[Decision]) -> DecisionLine:
     if len(names) > MOST_NAMES:
         names[MOST_NAMES - 1 : -1] = ["..."]
     what = first.several.replace(COUNT, f"{len(group):,}").replace(NAMES, ", ".join(names))
-    begin, end = (clock(seconds(one.line.at_s)) for one in (first, last))
-    until = "" if begin == end else f", until {end}"
+    begin, end = first.line.at_s, last.line.at_s
+    is_short = end - begin < SHOWN or clock(seconds(begin)) == clock(seconds(end))
+    until = "" if is_short else f", until {clock(seconds(end))}"
     return DecisionLine(first.line.at_s, what.replace(", ...,", " ...") + until, first.line.why)
 
 

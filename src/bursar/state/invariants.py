@@ -112,7 +112,7 @@ def _having(state: RunState, status: int) -> set[int]:
 
 
 def _expect_of_all(state: RunState, holds: NDArray[np.bool_], what: str) -> None:
-    """Of every task; the first has no number."""
+    """It holds for every task; index 0 is none."""
     wrong = np.flatnonzero(~holds[1:])
     if wrong.size:
         _expect(state, False, what, int(wrong[0]) + 1)
