@@ -172,6 +172,15 @@ def test_replicas_and_refusals_are_counted():
     ]
 
 
+def test_several_replicas_of_one_task_name_it_once():
+    scene = Scene(Offer("small", Money.parse("0.10"), slots=9), tasks=3, budget="9")
+    machines = [scene.machine(), scene.machine(), scene.machine()]
+    scene.start(2, machines[0])
+    for number, machine in enumerate(machines[1:], 2):
+        scene.tell(ev.AttemptStarted(scene.at, number, 2, machine, "no result so far"))
+    assert reported_together(scene)[-1][1] == "start 2 replicas of task 2"
+
+
 @pytest.mark.parametrize(
     ("at", "shown"),
     [

@@ -26,7 +26,7 @@ MOMENT: Final = 1.0
 """... or within so many seconds."""
 MOST_NAMES: Final = 4
 SHOWN: Final = 0.1
-"""seconds that a group lasts at least if its end is told"""
+"""Shorter groups, in seconds, have no end of their own."""
 
 
 class DecisionLine(msgspec.Struct, frozen=True):
@@ -87,7 +87,10 @@ def _grouped_line(group: Sequence[Decision]) -> DecisionLine:
     names = list(dict.fromkeys(one.name for one in group))
     if len(names) > MOST_NAMES:
         names[MOST_NAMES - 1 : -1] = ["..."]
-    what = first.several.replace(COUNT, f"{len(group):,}").replace(NAMES, ", ".join(names))
+    several = first.several
+    if len(names) == 1:  # many attempts of it
+        several = several.replace(f"tasks {NAMES}", f"task {NAMES}")
+    what = several.replace(COUNT, f"{len(group):,}").replace(NAMES, ", ".join(names))
     begin, end = first.line.at_s, last.line.at_s
     is_short = end - begin < SHOWN or clock(seconds(begin)) == clock(seconds(end))
     until = "" if is_short else f", until {clock(seconds(end))}"
