@@ -56,7 +56,7 @@ def test_bytes_that_are_no_text_are_reported_with_their_line(tmp_path):
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/full"])
 def test_a_file_without_end_is_refused(path, monkeypatch):
     monkeypatch.setattr(files, "LARGEST", 2**22)
-    with pytest.raises(InputError, match=f"{path}: too large for a list: at most 4 MiB are read"):
+    with pytest.raises(InputError, match=f"{path}: the list is too large: at most 4 MiB are read"):
         read_text(path, "list")
 
 
@@ -66,7 +66,7 @@ def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     path.write_bytes(bytes(2**22))
     assert len(read_text(path, "list")) == 2**22
     path.write_bytes(bytes(2**22 + 1))
-    with pytest.raises(InputError, match="huge: too large for a list"):
+    with pytest.raises(InputError, match="huge: the list is too large"):
         read_text(path, "list")
 
 

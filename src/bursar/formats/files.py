@@ -73,7 +73,7 @@ def _all_of(file: BinaryIO, source: str, what: str) -> bytes:
         size += len(piece)
         if size > LARGEST:
             raise InputError(
-                f"{source}: too large for a {what}: at most {LARGEST // 2**20:,} MiB are read;"
+                f"{source}: the {what} is too large: at most {LARGEST // 2**20:,} MiB are read;"
                 " check the name, or split it"
             )
     return b"".join(pieces)
