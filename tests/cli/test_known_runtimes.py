@@ -69,6 +69,7 @@ def test_a_run_keeps_that_as_many_tasks_as_possible_are_wanted(place):
     assert created["options"]["best_effort"] is True
 
 
+PAID = ("-m", "market.toml", "-b", "2")
 COMMANDS = ("--runtime", "1m", "--deviation", "10s", "true", ":::", *map(str, range(60)))
 
 
@@ -87,6 +88,20 @@ def test_a_dry_run_tells_whether_the_budget_will_do_and_with_which_fleet(
     assert not (by_second.path / ".bursar").exists()
 
 
+@pytest.mark.parametrize(
+    ("goal", "reported"),
+    [
+        (("-b", "3"), "add --runtime TIME or --history JOBLOG"),
+        (("-b", "3", "--deadline", "1h"), "try bursar simulate --tasks 2 --runtime TIME"),
+        (("--deadline", "1h"), "try bursar simulate --tasks 2 --runtime TIME"),
+    ],
+)
+def test_a_dry_run_advises_what_tells_whether_the_goal_will_do(by_second, goal, reported):
+    words = ("run", "-m", "market.toml", *goal, "--dry-run", "true", ":::", "1", "2")
+    _, err = by_second.bursar(*words)
+    assert err.splitlines()[-1].startswith(f"to see whether that will do, {reported}")
+
+
 def test_a_run_tells_it_in_its_first_line_and_spends_nothing_on_no_chance(by_second):
     words = ("run", "-m", "market.toml", "-b", "0.8", "--name", "r", *COMMANDS)
     _, err = by_second.bursar(*words, code=4)
@@ -103,6 +118,8 @@ def test_a_run_tells_it_in_its_first_line_and_spends_nothing_on_no_chance(by_sec
         (("run", "--runtime", "3m", "fan.yaml"), "--runtime is for the tasks of a bag"),
         (("run", "--deviation", "40s", "fan.yaml"), "must be a share of a workflow's run times"),
         (("run", "--best-effort", "fan.yaml"), "--best-effort is for bags"),
+        (("run", *PAID, "--best-effort", "fan.yaml"), "--best-effort is for bags"),
+        (("run", *PAID, "--prefer", "cheapest", "fan.yaml"), "--prefer is for bags"),
         (("simulate", "--known", "fan.yaml"), "--known is for bags"),
     ],
 )

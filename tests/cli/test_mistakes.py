@@ -1,6 +1,7 @@
 """Bad input gets one clear line that says how to mend it, and the right exit code."""
 
 import json
+import os
 import resource
 import sqlite3
 
@@ -37,6 +38,7 @@ def one_line(err):
         (("--params", "none.csv", "echo {a}"), "none.csv"),
         (("--params", "broken.jsonl", "echo {a}"), "broken.jsonl"),
         (("--timeout", "soon", "true", ":::", "1"), "soon"),
+        (("-j", "99999999", "true", ":::", "1"), "are too many at once; use at most 1,000"),
         (("--placer", "best", "true", ":::", "1"), "no placer 'best'"),
         (("--replicator", "perfect", "true", ":::", "1"), "only bursar simulate can use it"),
         (("--placer", "fitting", "true", ":::", "1"), "goes with the provisioner 'bats' only"),
@@ -87,6 +89,23 @@ def test_runs_that_do_not_exist(place):
     place.bursar(*RUN, "--name", "amber", "-q", "true", ":::", "1")
     _, err = place.bursar("why", "ember", code=2)
     assert "amber" in one_line(err)
+
+
+def test_a_directory_whose_name_is_not_utf8_is_named(place):
+    odd = place.path / os.fsdecode(b"odd\xff")
+    odd.mkdir()
+    reported = r"odd\xff: the name of this directory is not UTF-8, so that no run can use it"
+    place.environment["BURSAR_HOME"] = str(odd)
+    _, err = place.bursar(*RUN, "true", ":::", "1", code=2)
+    assert reported in one_line(err)
+    assert not list(odd.iterdir())
+
+
+def test_resume_names_the_option_that_is_wrong(place):
+    place.bursar(*RUN, "--name", "r", "-q", "true", ":::", "1")
+    for option, value in (("--deadline", "0s"), ("--budget", "much")):
+        _, err = place.bursar("resume", "r", option, value, code=2)
+        assert one_line(err).startswith(f"bursar: {option}: '{value}' is ")
 
 
 def damaged(place, how):

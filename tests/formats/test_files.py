@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+import threading
 
 import pytest
 
+from bursar.formats import files
 from bursar.formats.files import read_text
 from bursar.model.errors import InputError
 
@@ -48,3 +51,30 @@ def test_bytes_that_are_no_text_are_reported_with_their_line(tmp_path):
     with pytest.raises(InputError, match=r"latin\.txt, line 3: the list is not UTF-8 text"):
         read_text(path, "list")
     assert read_text(path, "list", undecodable="backslashreplace") == "one\ntwo\nf\\xfcnf\n"
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/full"])
+def test_a_file_without_end_is_refused(path, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST", 2**22)
+    with pytest.raises(InputError, match=f"{path}: the list is too large: at most 4 MiB are read"):
+        read_text(path, "list")
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST", 2**22)
+    path = tmp_path / "huge"
+    path.write_bytes(bytes(2**22))
+    assert len(read_text(path, "list")) == 2**22
+    path.write_bytes(bytes(2**22 + 1))
+    with pytest.raises(InputError, match="huge: the list is too large"):
+        read_text(path, "list")
+
+
+def test_a_named_pipe_is_read_to_its_end(tmp_path):
+    """`bursar show <(make)` reads one."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=("x" * 3_000_000,))
+    writer.start()
+    assert len(read_text(path, "list")) == 3_000_000
+    writer.join()

@@ -1,7 +1,9 @@
 """The performance file: what is added is found again, and mistakes are told in a line."""
 
 import json
-import resource
+import re
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -66,21 +68,27 @@ def test_those_who_add_at_the_same_time_lose_nothing(tmp_path):
     assert [len(found.cpu.times) for found in read_performance(path).values()] == [10] * 4
 
 
-@pytest.fixture
-def files_of_100_bytes():
-    """A larger one cannot be written, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+LIMITED = """
+import resource, sys
+from bursar.formats.performance import add_measurements
+from bursar.model.errors import InputError
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    add_measurements(sys.argv[1], "small", {"disk": [(2.0, 1.0), (3.0, 1.0), (4.0, 1.0)]})
+except InputError as error:
+    sys.exit(str(error))
+"""
 
 
-def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, files_of_100_bytes):
+def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path):
+    """As on a full disk; in a process of its own, since pytest may print to a file, too."""
     path = tmp_path / "performance.json"
     add_measurements(path, "small", {"cpu": [(1.0, 1.0)]})
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"performance\.json: cannot write .*: File too large"):
-        add_measurements(path, "small", {"disk": [(2.0, 1.0), (3.0, 1.0), (4.0, 1.0)]})
+    command = [sys.executable, "-c", LIMITED, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.search(r"performance\.json: cannot write .*: File too large", done.stderr)
     assert path.read_bytes() == before
 
 

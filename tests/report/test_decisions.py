@@ -172,11 +172,21 @@ def test_replicas_and_refusals_are_counted():
     ]
 
 
+def test_several_replicas_of_one_task_name_it_once():
+    scene = Scene(Offer("small", Money.parse("0.10"), slots=9), tasks=3, budget="9")
+    machines = [scene.machine(), scene.machine(), scene.machine()]
+    scene.start(2, machines[0])
+    for number, machine in enumerate(machines[1:], 2):
+        scene.tell(ev.AttemptStarted(scene.at, number, 2, machine, "no result so far"))
+    assert reported_together(scene)[-1][1] == "start 2 replicas of task 2"
+
+
 @pytest.mark.parametrize(
     ("at", "shown"),
     [
         (0, "0.0 s"),
         (340_000, "0.3 s"),
+        (8_092_000, "8.1 s"),
         (60 * SECOND - 1, "59.9 s"),
         (61 * SECOND, "0:01:01"),
         (30 * HOUR + 1, "30:00:00"),

@@ -52,6 +52,7 @@ def test_known_run_times_are_kept_and_reach_the_policy():
 MIXED = Market("USD", "undated", (SPOT, SURE))
 HOUR_ONLY = Goal(deadline=HOUR)
 NO_ADVICE = {"advisor": "none"}
+HEDGED = {"provisioner": "hedged"}
 MISTAKES = [
     ({"fleet": {"sure": 0}}, "write for example {}", "fleet"),
     ({"fleet": {"sure": -1}}, "write for example {}", "fleet"),
@@ -62,6 +63,7 @@ MISTAKES = [
     ({"market": MIXED, "goal": HOUR_ONLY, "prefer": "within-budget"}, "give {}, too", "budget"),
     ({"market": MIXED, "prefer": "within-deadline"}, "give {}, too", "deadline"),
     ({"market": MIXED, "prefer": "cost", "policies": NO_ADVICE}, "{} is for the advisor", "prefer"),
+    ({"market": MIXED, "prefer": "cost", "policies": HEDGED}, "{} does not go with", "prefer"),
     ({"goal": Goal(Money.parse("1"), every=HOUR), "faithful": True}, "leave out {}", "faithful"),
     ({"deviation": 5}, "{} needs", "deviation"),
     ({"sabotage": 5}, "or leave out {}", "sabotage"),

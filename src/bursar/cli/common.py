@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import rich_click as click
 from click.shell_completion import CompletionItem
@@ -26,6 +26,9 @@ WIDTH: Final = 100
 """columns of a table that no terminal shows"""
 LONGEST_TYPED: Final = 4_000
 """letters of a command line that a run keeps"""
+T = TypeVar("T")
+V = TypeVar("V")
+
 _CONTROLS: Final = re.compile("[\x7f-\x9f]")
 """control codes that JSON leaves as they are; it may only have them within text"""
 
@@ -178,6 +181,14 @@ def write_text(target: str, text: str) -> None:
         Path(target).write_text(text, "utf-8")
     except OSError as error:
         raise InputError(f"{target}: cannot write there: {error.strerror}") from None
+
+
+def read_as(option: str, reader: Callable[[V], T], value: V) -> T:
+    """The value of an option; a message about a mistake in it names the option."""
+    try:
+        return reader(value)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
 
 
 def refuse_given(options: Mapping[str, object], why: str) -> None:

@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import rich_click as click
 
-from bursar.cli.common import print_json, say
+from bursar.cli.common import print_json, read_as, say
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import MACHINES, OUTPUT, WORK, json_option, option, settings
-from bursar.model.errors import InputError
 from bursar.model.numbers import LAST_SEED
 from bursar.model.text import counted
 from bursar.model.time import SECOND, format_duration
@@ -93,11 +92,11 @@ def command(kinds: str, classes: str, totals: str, out: str, as_json: bool, **op
     from bursar.simulate.workloads.spec import Poisson, WorkloadSpec
 
     spec = WorkloadSpec(
-        kinds=_named("--kind", read_kinds, kinds),
+        kinds=read_as("--kind", read_kinds, kinds),
         count=options["count"],
         seed=options["seed"],
-        classes=_named("--classes", read_classes, classes),
-        totals=_named("--totals", read_totals, totals),
+        classes=read_as("--classes", read_classes, classes),
+        totals=read_as("--totals", read_totals, totals),
         arrivals=Poisson(utilization=options["utilization"], speed=options["machines"]),
     )
     workload = generate(spec)
@@ -113,10 +112,3 @@ def command(kinds: str, classes: str, totals: str, out: str, as_json: bool, **op
         f" {counted(options['machines'], 'machine')}; a workflow has {facts.size_p50:,.0f} tasks"
         f" (P90 {facts.size_p90:,.0f}) and takes {mean} of machine time in the mean"
     )
-
-
-def _named(option_name: str, reader: Any, value: str) -> Any:
-    try:
-        return reader(value)
-    except InputError as error:
-        raise InputError(f"{option_name}: {error}") from None

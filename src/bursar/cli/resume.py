@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 import rich_click as click
 
-from bursar.cli.common import home, print_json, run_argument, say
+from bursar.cli.common import home, print_json, read_as, run_argument, say
 from bursar.cli.options import FAILURES, GOAL, OUTPUT, option, settings
 from bursar.cli.run import drive
 from bursar.journal.replay import load_digest, load_state
@@ -105,10 +105,10 @@ def _new_goal(state: RunState, budget: str | None, deadline: str | None) -> Goal
     """The goal that is asked for, checked even if nothing is left to do; None: as before."""
     changed = state.goal
     if budget is not None:
-        new = budget_in(state.market.currency, budget)
+        new = read_as("--budget", partial(budget_in, state.market.currency), budget)
         changed = msgspec.structs.replace(changed, budget=new.amount, every=new.every)
         check_budget(state, changed, COMMAND_LINE)
     if deadline is not None:
-        until = state.begun + read_duration(deadline, least=1)
+        until = state.begun + read_as("--deadline", partial(read_duration, least=1), deadline)
         changed = msgspec.structs.replace(changed, deadline=until)
     return changed if changed != state.goal else None

@@ -73,7 +73,14 @@ from bursar.report.summary import (
 from bursar.runs.forecaster import ForecastsBeside
 from bursar.runs.request import Request
 from bursar.runs.session import Session, with_plan
-from bursar.runs.verdict import fleet_before, fleet_in_words, plan_in_words, plan_verdict, verdict
+from bursar.runs.verdict import (
+    fleet_before,
+    fleet_in_words,
+    needs_only_runtimes,
+    plan_in_words,
+    plan_verdict,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from bursar.journal.runs import RunDir
@@ -266,8 +273,18 @@ def _tell_plan(job: Job, choose: str | None, past: PastRuntimes | None) -> None:
         say(fleet_in_words(known, currency), quiet=quiet)
     else:
         say(f"fleet: up to {format_fleet(request.full_fleet())}", quiet=quiet)
-        if request.bag is not None and request.runtime is None and not request.market.is_free:
-            say("to see whether that will do, add --runtime TIME or --history JOBLOG", quiet=quiet)
+        if request.bag is not None and not request.market.is_free:
+            say(_how_to_judge(request, tasks), quiet=quiet)
+
+
+def _how_to_judge(request: Request, tasks: int) -> str:
+    """What tells whether a goal will do that was not judged."""
+    if needs_only_runtimes(request):
+        return "to see whether that will do, add --runtime TIME or --history JOBLOG"
+    return (
+        f"to see whether that will do, try bursar simulate --tasks {tasks} --runtime TIME with the"
+        " same market, budget and deadline"
+    )
 
 
 def _print_commands(job: Job) -> int:

@@ -31,7 +31,7 @@ from bursar.execute.leftovers import Leftovers
 from bursar.execute.outputs import Outputs
 from bursar.model.errors import InputError, shown
 from bursar.model.nested_files import around, made_by, nested
-from bursar.model.option_words import PYTHON, OptionWords
+from bursar.model.option_words import OptionWords
 from bursar.model.work import Bag
 from bursar.model.workflow import Workflow
 from bursar.state.state import RunState
@@ -74,10 +74,13 @@ def staging_of(state: RunState, mode: str, directory: Path, outputs: Outputs) ->
     return SharedFiles(state, directory, outputs)
 
 
-def check_files(flow: Workflow, mode: str, directory: Path, asked: OptionWords = PYTHON) -> None:
+def check_files(
+    flow: Workflow, mode: str, directory: Path, asked: OptionWords | None = None
+) -> None:
     """Refuse a workflow of which a file is missing that no task writes, or cannot be copied.
 
-    URLs are fetched by the tasks that read them, and are no files.
+    URLs are fetched by the tasks that read them, and are no files. Without `asked`, those who get
+    the message cannot choose the mode: that of a service or a run is chosen when it begins.
     """
     if mode not in MODES:
         raise InputError(f"files {shown(mode)}; they are {SHARED} or {COPIED}")
@@ -104,10 +107,10 @@ def check_files(flow: Workflow, mode: str, directory: Path, asked: OptionWords =
             if file in urls:
                 continue
             if path.is_absolute() or ".." in path.parts:
+                instead = "" if asked is None else f", or use {asked.given('files', SHARED)}"
                 raise InputError(
                     f"the file {shown(name)} lies outside of the workflow's directory, so that it"
-                    f" cannot be copied to tasks; name it from there, or use"
-                    f" {asked.given('files', SHARED)}"
+                    f" cannot be copied to tasks; name it from there{instead}"
                 )
 
 

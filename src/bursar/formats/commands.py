@@ -41,6 +41,7 @@ import msgspec
 from bursar.formats.files import read_text, source_name
 from bursar.formats.params import Params
 from bursar.model.errors import EmptyListError, InputError, shown
+from bursar.model.option_words import COMMAND_LINE, OptionWords
 from bursar.model.shell import quoting
 from bursar.model.text import counted
 from bursar.model.work import LARGEST_BAG, Bag, make_bag, repeated_bag
@@ -154,7 +155,9 @@ def _check_width(rows: Sequence[tuple[str, ...]]) -> None:
             )
 
 
-def parse_command(command: Command, columns: Sequence[str] = ()) -> tuple[str, ...]:
+def parse_command(
+    command: Command, columns: Sequence[str] = (), asked: OptionWords = COMMAND_LINE
+) -> tuple[str, ...]:
     """The words of a command that no shell runs."""
     if not isinstance(command, str):
         return tuple(command)
@@ -168,8 +171,8 @@ def parse_command(command: Command, columns: Sequence[str] = ()) -> tuple[str, .
     for letter, quotes in zip(command, quoting(command), strict=True):
         if letter in _OPERATORS and quotes == " ":
             raise InputError(
-                f"the command {shown(command)}: '{letter}' needs a shell; add --shell, "
-                "or put it between quotes if it is text"
+                f"the command {shown(command)}: '{letter}' needs a shell; add"
+                f" {asked.flag('shell')}, or put it between quotes if it is text"
             )
     for column in columns:
         hole = f"{{{column}}}"

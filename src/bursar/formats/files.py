@@ -6,9 +6,13 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Final, Literal
 
 from bursar.model.errors import InputError, one_line
+
+LARGEST: Final = 2**30
+"""bytes of what people write; what is larger was named by mistake, or has no end (/dev/zero)"""
+_PIECE: Final = 2**20
 
 
 def read_text(
@@ -49,12 +53,27 @@ def read_bytes(path: str | Path, what: str) -> bytes:
     source = source_name(path)
     try:
         if str(path) != "-":
-            return Path(path).read_bytes()
+            with Path(path).open("rb") as file:
+                return _all_of(file, source, what)
         if sys.stdin is None:
             raise InputError(f"{source}: cannot read the {what}: it is closed")
-        return sys.stdin.buffer.read()
+        return _all_of(sys.stdin.buffer, source, what)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise InputError(f"{source}: cannot read the {what}: {why}") from None
     except ValueError:  # a NUL within the name
         raise InputError(f"{source}: this is not a file name") from None
+
+
+def _all_of(file: BinaryIO, source: str, what: str) -> bytes:
+    """Piece by piece: the size of a pipe or a device is not known before it ends."""
+    pieces, size = list[bytes](), 0
+    while piece := file.read(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > LARGEST:
+            raise InputError(
+                f"{source}: the {what} is too large: at most {LARGEST // 2**20:,} MiB are read;"
+                " check the name, or split it"
+            )
+    return b"".join(pieces)

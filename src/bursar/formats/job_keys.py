@@ -32,7 +32,7 @@ from bursar.rent.local import usable_cpus
 
 MOST_JOBS: Final = 1_000
 """tasks at once on this computer"""
-_JOBS: Final = re.compile(r"(?P<sign>[-+]?)(?P<number>\d{1,6})(?P<percent>%?)", re.ASCII)
+_JOBS: Final = re.compile(r"(?P<sign>[-+]?)(?P<number>\d{1,20})(?P<percent>%?)", re.ASCII)
 _RUN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -166,7 +166,7 @@ def read_colsep(value: Any) -> str:
 
 def read_jobs(value: Any) -> int:
     """`4`, or by the processors here: `50%`, `+1`, `-1`; `0` is as many as possible."""
-    is_number = type(value) is int and 0 <= value <= MOST_JOBS
+    is_number = type(value) is int and 0 <= value < 10**20
     text = str(value).strip() if is_number or isinstance(value, str) else ""
     found = _JOBS.fullmatch(text)
     if found is None:

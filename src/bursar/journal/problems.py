@@ -82,6 +82,18 @@ def check_usable(path: Path, mode: int) -> None:
         raise JournalError(f"{path}: is empty, so the run never began: {AGAIN}")
 
 
+def check_encodable(path: Path) -> None:
+    """Refuse a directory that journals, which are JSON, cannot name."""
+    name = os.fsencode(path.absolute())
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{one_line(name.decode(errors='backslashreplace'))}: the name of this directory is not"
+            " UTF-8, so that no run can use it: rename it, or work in another"
+        ) from None
+
+
 def unreachable(path: Path, error: OSError) -> BursarError:
     """A file or directory that the system does not let us use."""
     if error.errno in _SPACE:

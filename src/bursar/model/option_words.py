@@ -22,6 +22,8 @@ class OptionWords(msgspec.Struct, frozen=True):
     """between a name and its value"""
     quote: str
     """around a value that is a text"""
+    true: str
+    """what a flag that is set is bound to"""
     fleet: str
     """an example of a fleet"""
 
@@ -37,11 +39,17 @@ class OptionWords(msgspec.Struct, frozen=True):
         """`--reliability 0.9`, `reliability=0.9`, or `"reliability": 0.9`."""
         return f"{self.before}{self._words(name)}{self.binds}{value}"
 
+    def flag(self, name: str) -> str:
+        """`--shell`, `shell=True`, or `"shell": true`."""
+        return f"{self.before}{self._words(name)}{self.true}"
+
     def _words(self, name: str) -> str:
         return name.replace("_", self.joint)
 
 
-COMMAND_LINE: Final = OptionWords("--", "", "-", " ", "", "--fleet small=10,large=3")
-HTTP: Final = OptionWords('"', '"', "_", '": ', '"', '"fleet": {"small": 10, "large": 3}')
+COMMAND_LINE: Final = OptionWords("--", "", "-", " ", "", "", "--fleet small=10,large=3")
+HTTP: Final = OptionWords(
+    '"', '"', "_", '": ', '"', '": true', '"fleet": {"small": 10, "large": 3}'
+)
 """fields of a JSON object"""
-PYTHON: Final = OptionWords("", "=", "_", "=", '"', 'fleet={"small": 10, "large": 3}')
+PYTHON: Final = OptionWords("", "=", "_", "=", '"', "=True", 'fleet={"small": 10, "large": 3}')

@@ -25,6 +25,8 @@ PARTS: Final = 50
 MOMENT: Final = 1.0
 """... or within so many seconds."""
 MOST_NAMES: Final = 4
+SHOWN: Final = 0.1
+"""Shorter groups, in seconds, have no end of their own."""
 
 
 class DecisionLine(msgspec.Struct, frozen=True):
@@ -85,9 +87,13 @@ def _grouped_line(group: Sequence[Decision]) -> DecisionLine:
     names = list(dict.fromkeys(one.name for one in group))
     if len(names) > MOST_NAMES:
         names[MOST_NAMES - 1 : -1] = ["..."]
-    what = first.several.replace(COUNT, f"{len(group):,}").replace(NAMES, ", ".join(names))
-    begin, end = (clock(seconds(one.line.at_s)) for one in (first, last))
-    until = "" if begin == end else f", until {end}"
+    several = first.several
+    if len(names) == 1:  # many attempts of it
+        several = several.replace(f"tasks {NAMES}", f"task {NAMES}")
+    what = several.replace(COUNT, f"{len(group):,}").replace(NAMES, ", ".join(names))
+    begin, end = first.line.at_s, last.line.at_s
+    is_short = end - begin < SHOWN or clock(seconds(begin)) == clock(seconds(end))
+    until = "" if is_short else f", until {clock(seconds(end))}"
     return DecisionLine(first.line.at_s, what.replace(", ...,", " ...") + until, first.line.why)
 
 
@@ -260,6 +266,6 @@ def _name(state: RunState, machine: int) -> str:
 def clock(at: Time) -> str:
     """Time since the run began, as `h:mm:ss`; the first minute as `4.7 s`."""
     if at < MINUTE:
-        return f"{at // (SECOND // 10) / 10:.1f} s"
+        return f"{min(at / SECOND, 59.9):.1f} s"
     whole = at // SECOND
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

@@ -60,7 +60,9 @@ def check_sabotage(market: Market, asked: OptionWords = PYTHON) -> None:
         )
 
 
-def check_tasks(flow: Workflow, files: str, directory: Path, asked: OptionWords = PYTHON) -> None:
+def check_tasks(
+    flow: Workflow, files: str, directory: Path, asked: OptionWords | None = None
+) -> None:
     """Every task of a workflow has a command, no file has two writers, and all are found."""
     check_commands(flow)
     check_files(flow, files, directory, asked)
@@ -139,11 +141,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self, *, simulated: bool = False) -> None:
         """Refuse what could not even begin."""
-        self._check_strategy()
+        self.check_wishes()
         accounts = max(1, len(self.goal.accounts))
         check_policies(self.all_policies(), simulated=simulated, accounts=accounts)
         self._check_faithful()
-        self._check_bag()
         if self.sabotage:
             check_sabotage(self.market, self.asked)
         if self.flow is not None:
@@ -170,6 +171,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
                 f"a budget of {given}{format_interval(budget.every)} buys no machine: "
                 f"the cheapest, {cheapest.name}, costs {least} at least; raise {raised}"
             )
+
+    def check_wishes(self) -> None:
+        """Refuse what would have no effect on this work."""
+        self._check_strategy()
+        self._check_bag()
 
     def check_money(self) -> None:
         """If machines cost money, a budget or a deadline must be given."""
@@ -267,6 +273,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         for option, value in (("prefer", self.prefer), ("strategy", self.strategy)):
             name = self.asked.option(option)
             if value is not None and self.all_policies()["provisioner"] != "mixed":
+                if self.flow is not None:
+                    raise InputError(f"{name} is for bags, not for workflows: leave it out")
+                if self.may_lose_machines:
+                    chosen = self.asked.given("provisioner", self.all_policies()["provisioner"])
+                    raise InputError(f"{name} does not go with {chosen}: leave one of them out")
                 raise InputError(
                     f'{name} is for machines that may be lost: write pool = "unreliable" for an'
                     f" offer of the market, or leave out {name}"

@@ -29,6 +29,7 @@ from bursar.execute.marks import lives_elsewhere, mark_of, sweep
 from bursar.execute.outputs import Outputs, repair
 from bursar.execute.staging import SHARED, Staging, check_outputs, publish_all, staging_of
 from bursar.execute.world import RealWorld
+from bursar.journal.problems import check_encodable
 from bursar.journal.recorder import Listener, Recorder
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.writer import JournalWriter
@@ -94,6 +95,8 @@ class Session(Closable):
     def begin(cls, home: Home, request: Request, calls: Calls | None = None) -> Self:
         """Make a new run; nothing is rented before `execute`."""
         request.check()
+        for place in (Path.cwd(), home.path, Path(request.output or ".")):
+            check_encodable(place)
         if request.flow is not None:
             check_outputs(request.flow, Path.cwd(), home.path)
         with ExitStack() as resources:
@@ -408,6 +411,7 @@ def with_plan(request: Request, choice: str | None = None) -> Request:
                 " have plans to choose: choose none"
             )
         return request
+    request.check_wishes()
     request.check_money()
     request.check_tasks(request.flow)
     from bursar.runs.choosing import planned  # late: it brings numpy and more

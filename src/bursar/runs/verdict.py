@@ -31,12 +31,17 @@ AMPLE: Final = 1.5
 """A limit that is so many times the P90 is not exceeded."""
 
 
+def needs_only_runtimes(request: Request) -> bool:
+    """Whether `fleet_before` could judge a bag by this goal, if its run times were known."""
+    goal = request.goal
+    is_one_budget = goal.budget is not None and not goal.every and not goal.deadline
+    return is_one_budget and request.all_policies()["provisioner"] == "frontier"
+
+
 def fleet_before(request: Request) -> KnownFleet | None:
     """The fleet that a run would begin with, judged; None: nobody can know yet."""
     goal, bag, runtime = request.goal, request.bag, request.runtime
-    if bag is None or runtime is None or goal.budget is None:
-        return None
-    if request.all_policies()["provisioner"] != "frontier" or goal.every or goal.deadline:
+    if bag is None or runtime is None or goal.budget is None or not needs_only_runtimes(request):
         return None
     from bursar.plan.bag.known_fleet import (  # late: they bring numpy and numba
         KnownRuntimes,

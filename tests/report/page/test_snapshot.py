@@ -98,6 +98,21 @@ def test_before_the_first_result_there_is_no_forecast():
     assert tile(found, "time").value == "–"
 
 
+def test_the_time_of_a_plan_counts_from_its_choice_and_says_so():
+    scene = begun(8)
+    money = Money.parse("1")
+    scene.tell(ev.PlanChosen(scene.at, "knee", {"small": 2}, MINUTE, MINUTE, money, money))
+    scene.pass_time(MINUTE)
+    for attempt in list(scene.state.attempts):
+        scene.end(attempt)
+    for machine in list(scene.state.machines):
+        scene.down(machine)
+    scene.tell(ev.RunEnded(scene.at, "done"))
+    took = tile(shown(scene, is_live=False), "time")
+    assert (took.value, took.unit) == ("60.0\u00a0s", "plan 60.0\u00a0s")
+    assert took.more == "from the choice on; no deadline"
+
+
 def test_an_ended_run_says_how_it_ended():
     scene = begun(8)
     for attempt in list(scene.state.attempts):

@@ -115,7 +115,7 @@ WRONG_BAGS = [
     ('{"command": "echo", "rows": [["a"], ["b", "c"]]}', 422, "task 2 has 2 arguments"),
     ('{"command": "echo"}', 422, "give one of them"),
     ('{"command": "", "repeat": 1}', 422, "there is no command"),
-    ('{"command": "a | b", "repeat": 1}', 422, "needs a shell"),
+    ('{"command": "a | b", "repeat": 1}', 422, 'add "shell": true'),
     ('{"command": "a\\u0000b", "repeat": 1}', 422, "NUL"),
     ('{"command": "echo", "repeat": 1, "budget": 5}', 422, "unknown field `budget`"),
     ('{"command": "echo", "repeat": 1, "priority": 1e400}', 422, "at `$.priority`"),

@@ -233,6 +233,8 @@ class Headline:
             promise = digest.promise
             unit = "" if promise is None else f"plan {duration(promise.makespan_p50)}"
             value = duration(digest.makespan if promise is not None else digest.elapsed)
+            if promise is not None and digest.elapsed - digest.makespan >= SECOND:  # after a sample
+                until = f"from the choice on; {until}"
             return PageTile("time", "Took", value, unit, until)
         if deadline is not None:
             left = deadline - self._now

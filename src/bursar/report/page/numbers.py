@@ -33,7 +33,7 @@ def duration(time: Time) -> str:
 def moment(time: Time) -> str:
     """`50.4 s` in the first minute, then `h:mm:ss`, since the run began."""
     if time < MINUTE:
-        return f"{time / SECOND:.1f}{SPACE}s"
+        return f"{min(time / SECOND, 59.9):.1f}{SPACE}s"
     whole = time // SECOND
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 

@@ -8,6 +8,7 @@ import msgspec
 
 from bursar.formats.commands import parse_command
 from bursar.model.errors import InputError
+from bursar.model.option_words import HTTP
 from bursar.model.work import Bag, Work, make_bag, repeated_bag
 from bursar.runs.service_work import work_of
 
@@ -69,7 +70,7 @@ def bag_of(submitted: BagSubmission) -> Bag:
         command = (
             submitted.command if isinstance(submitted.command, str) else tuple(submitted.command)
         )
-        words = parse_command(command, columns)
+        words = parse_command(command, columns, HTTP)
     if submitted.repeat is not None:
         return repeated_bag(words, submitted.repeat, shell=submitted.shell)
     rows = submitted.rows or []
