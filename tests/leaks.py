@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import stat
@@ -40,7 +41,7 @@ def processes_that_show(secrets, numbers):
 def files_that_show(secrets, *places):
     """Files that hold one, but those that are made for it and that only their user can read."""
     shown = []
-    for file in (file for place in places for file in Path(place).rglob("*")):
+    for file in (file for place in places for file in _files_below(place)):
         try:
             if not file.is_file() or _may_hold(file):
                 continue
@@ -50,6 +51,12 @@ def files_that_show(secrets, *places):
         if any(secret.encode() in data for secret in secrets):
             shown.append(file)
     return shown
+
+
+def _files_below(place):
+    """Directories that vanish meanwhile are left out: they were of attempts that have ended."""
+    for directory, _, names in os.walk(place):
+        yield from (Path(directory, name) for name in names)
 
 
 def _may_hold(file):

@@ -52,7 +52,7 @@ def test_machines_that_are_always_up_are_what_others_are_compared_with():
     assert (base.name, base.elastic.mean, base.elasticity.under) == ("always-up", 1.0, 0.0)
     assert base.elasticity.supply == 20
     assert react.elastic.mean > 1 and react.hours < base.hours
-    assert hist.hours > react.hours
+    assert hist.elasticity.under < react.elasticity.under
     scores = found.scores()
     assert scores["always-up"].overall == 1
     assert set(scores) == {"react/backfill", "hist/backfill", "always-up"}

@@ -278,7 +278,8 @@ class PlainSimulation:
         return waiting[index]
 
     def highest_of(self, work):
-        return min(self.works[work].waiting(), key=lambda t: (-self.works[work].rank(t), t))
+        """A factor that all tasks of a work share, 0 too, does not change their order"""
+        return min(self.works[work].waiting(), key=lambda t: (-self.works[work].plain_rank(t), t))
 
     def backfill(self, works):
         return works[0], self.any_of(works[0])

@@ -215,6 +215,23 @@ def test_what_is_learned_and_trusted_is_that_of_the_plain_simulation(placer, wor
     assert found == by_engine
 
 
+def test_the_order_within_a_work_holds_also_where_its_tasks_seem_to_take_no_time():
+    def task(runtime=0, kind=0):
+        return PlainTask(runtime, runtime, (), kind, 0)
+
+    def works():
+        sets = [[task()], [task(), task(1, 2), *(task() for _ in range(5))], [task()] * 5, [task()]]
+        return [
+            *(PlainWork(0, tasks) for tasks in sets),
+            PlainWork(1, [task(), task(0, 2), task(1, 2)]),
+        ]
+
+    plain = PlainSimulation(works(), [1.0], "fdws", learns=True, remembered=1000)
+    found = placed(works(), [1.0], "fdws", learns=True)
+    assert found == set(plain.run())
+    assert found == placed_by_engine(works(), [1.0], "fdws", learns=True)
+
+
 class TargetedSimulation(PlainSimulation):
     """`fwp` with its target slowdown (3.4, 3.7), exactly."""
 
