@@ -78,6 +78,7 @@ def run(flow, times, plan, *, slower, seed, advised, observer=None, advisor=None
     )
 
 
+@pytest.mark.timeout(900)  # it plans dozens of times
 def test_slower_tasks_break_the_budget_unless_the_rest_is_planned_anew(flow, times, plan):
     def finished(*, advised):
         states = [
