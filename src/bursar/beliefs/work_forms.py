@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.normal import below
+from bursar.beliefs.products import product_of
 from bursar.beliefs.work_curve import BINS, EDGES, SHORTEST, WIDTH
 
 Floats = NDArray[np.float64]
@@ -156,8 +157,7 @@ def _log_chances(counts: NDArray[Any], table: Floats, first: int, means: int) ->
     shape, step = (len(padded) - means + 1, means), padded.itemsize
     by_column = np.ndarray(shape, padded.dtype, padded, strides=(step, step))[::-1]
     begin = BINS - high + first
-    found: Floats = table[:, begin : begin + len(by_column)] @ by_column
-    return found
+    return product_of(table[:, begin : begin + len(by_column)], by_column)
 
 
 def _sliced(chances: Floats, means: Floats) -> Floats:
@@ -183,7 +183,8 @@ def _curve(chances: Floats, means: Floats) -> Floats:
     # Each form's table from the bin of its mean on, and from the bin before.
     columns = BINS - 1 - whole[:, np.newaxis] + np.arange(BINS + 2)
     curves = _tables().alive[forms[:, np.newaxis], columns]
-    found: Floats = (shares - next_shares) @ curves[:, 1:] + next_shares @ curves[:, :-1]
+    found = product_of(shares - next_shares, curves[:, 1:])
+    found += product_of(next_shares, curves[:, :-1])
     found /= shares.sum()
     return found
 
