@@ -105,8 +105,10 @@ class Frontier(Provisioner):
         self._next_look: Time = 0
         self._woken: Time = -1
         """the last look that was asked for: there is one chain of them"""
-        self._dropped: set[int] = set()
+        self._dropped: dict[int, Machine] = {}
         """machines that end their tasks and take no more"""
+        self._used_up: dict[int, Time] = {}
+        """by such a machine that gives nothing back until its lease is extended, the lease's end"""
         self._newly_dropped: set[int] = set()
         """those of them that were dropped since what changed was last looked at"""
         self._changed = ChangedMachines()
@@ -230,7 +232,7 @@ class Frontier(Provisioner):
         if self.belief.count - self._checked < max(ENOUGH, STEP * view.total):
             return True
         self._checked = self.belief.count
-        self._now.look(view, now, self._dropped)
+        self._now.look(view, now, self._dropped.keys())
         now_left, times = self._now.left, self.belief.times
         plan = plan_live(self._now.groups, now_left, times, self._now.speed_doubt)
         return plan.kept_log_chance >= OFF or plan.best_log_chance < HOPELESS
@@ -255,7 +257,7 @@ class Frontier(Provisioner):
         self._plans += 1
         self._first_plan = self._first_plan or now
         self._is_trial = False
-        self._now.look(view, now, self._dropped)
+        self._now.look(view, now, self._dropped.keys())
         groups, left = self._now.groups, self._now.left
         if not len(groups.offer):  # nothing is there, and nothing is available
             self.plan = None
@@ -330,7 +332,7 @@ class Frontier(Provisioner):
             return []
         dropped = self._now.dropped(plan.fleet, view)
         self._newly_dropped |= dropped
-        self._dropped |= dropped
+        self._dropped.update((number, view.machines[number]) for number in dropped)
         wanted = self._now.wanted(plan.fleet, view)
         fleet = {name: view.fleet.get(name, 0) + count for name, count in wanted.items()}
         return reconcile(view, Target(fleet=fleet, rent=self._reason(plan, view)), now)
@@ -422,18 +424,29 @@ class Frontier(Provisioner):
         """
         if not self._dropped:
             return []
-        some = self._dropped
-        if len(some) > FEW and (changed := self._changed.take(view)) is not None:
-            some = some.intersection(changed) | self._newly_dropped
+        some: Iterable[Machine] = self._dropped.values()
+        if len(self._dropped) > FEW and (changed := self._changed.take(view)) is not None:
+            numbers = self._dropped.keys() & {*changed, *self._newly_dropped}
+            some = [self._dropped[number] for number in numbers]
             self._newly_dropped = set()
-        here = sorted(number for number in some if number in view.machines)
-        if len(here) < len(some):
-            self._dropped -= some.difference(here)
+        free = [machine for machine in some if not machine.attempts]
+        for machine in free:
+            if machine.down:
+                del self._dropped[machine.id]
+                self._used_up.pop(machine.id, None)
         return [
             Release(number, at_once=True, reason="it is not in the plan")
-            for number in here
-            if _may_leave(view.machines[number], now)
+            for number in sorted(one.id for one in free if self._may_leave(one, now))
         ]
+
+    def _may_leave(self, machine: Machine, now: Time) -> bool:
+        """Whether a machine without an attempt gives money back if it leaves now."""
+        if machine.down or machine.leaving or self._used_up.get(machine.id) == machine.until:
+            return False
+        if machine.refunds(now):
+            return True
+        self._used_up[machine.id] = machine.until
+        return False
 
     def _wakes(self, now: Time) -> list[Wake]:
         """To look again in time; not where nothing is there, as then nothing would ever end."""
@@ -441,7 +454,3 @@ class Frontier(Provisioner):
             return []
         self._woken = self._next_look
         return [Wake(self._next_look)]
-
-
-def _may_leave(machine: Machine, now: Time) -> bool:
-    return not (machine.attempts or machine.leaving) and machine.refunds(now)

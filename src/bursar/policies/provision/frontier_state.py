@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from math import exp, inf, sqrt
-from operator import itemgetter
 from statistics import NormalDist
 from typing import Final
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,13 +23,13 @@ from bursar.beliefs.bag_times import (
 )
 from bursar.beliefs.past import past_successes
 from bursar.beliefs.past_tail import PastTail, tail_of
-from bursar.model.market import Offer
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import SECOND, Time
 from bursar.plan.bag.first_plan import PossibleMean
 from bursar.plan.bag.known_fleet import KnownFleet, KnownRuntimes, fleet_of_market
 from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
 from bursar.policies.provision.likely_speeds import has_speeds, likely_speeds, price_of_slot
+from bursar.policies.provision.standing_machines import GroupRow, StandingMachines
 from bursar.policies.reconcile import is_refused
 from bursar.state import events as ev
 from bursar.state.run_times import RunTimes
@@ -56,8 +54,7 @@ CONTRADICTED: Final = 3.5
 """Deviations of a mean by which results exceed what was said before."""
 LONGEST: Final = 0.57
 """The longest of some is on average where so many of such longest are shorter."""
-PARTS: Final = 4
-"""Machines whose boot, or paid time, ends in the same one of so many parts are alike."""
+_NONE: Final[Integers] = np.empty(0, np.int64)
 
 
 class BagBelief(RunTimes):
@@ -242,12 +239,12 @@ class FleetNow:
         done = ages * speeds[places]
         rest = self._belief.times.rest(done)
         longest = self._longest(machines, done)
-        held, work = _by_machine(machines, longest / speeds[places], rest)
-        standing = _Standing(view, now)
-        free, ending = standing.count(view.machines.values(), dropped, held, work)
+        held, work = _by_machine(machines, longest / speeds[places], rest, _count(view))
+        standing = StandingMachines(view, now)
+        free, ending = standing.count(view.machines.values(), dropped, held)
         self._members = [group.members for group in standing.groups.values()]
-        rows = standing.rows()
-        is_kept = standing.has(machines)
+        rows = standing.rows(held, work)
+        is_kept = standing.has(machines, len(held))
         rows += _new_rows(view, now, self._belief)
         self.groups = _groups(rows, speeds)
         self.speed_doubt = np.array(
@@ -301,123 +298,7 @@ class FleetNow:
         return max(0.0, work - paid) * price
 
 
-class _GroupRow(msgspec.Struct):
-    """A group, as it is put together."""
-
-    offer: Offer
-    place: int
-    is_new: bool
-    room: float
-    begin: float
-    paid: float
-    held: float = 0.0
-    running: float = 0.0
-
-
-class _Alike(msgspec.Struct):
-    """Machines of a group."""
-
-    members: list[Machine] = []
-    figures: list[tuple[float, ...]] = []
-    """of each of them: when tasks can begin, until when it is paid and held, and what runs"""
-
-
-class _Terms(msgspec.Struct):
-    """What is the same of all machines of an offer that were rented and paid for together."""
-
-    key: tuple[int, int, int]
-    """that of its group"""
-    begin: float
-    paid: float
-    refund: float
-    group: _Alike | None = None
-    """once one of them is in it"""
-
-
-class _Standing:
-    """Machines that are there, those together that are alike."""
-
-    def __init__(self, view: View, now: Time) -> None:
-        self._view = view
-        self._places = {offer.name: place for place, offer in enumerate(view.market.offers)}
-        self._now = now
-        self.groups: dict[tuple[int, int, int], _Alike] = {}
-        self._numbers: list[int] = []
-
-    def count(
-        self,
-        machines: Iterable[Machine],
-        dropped: AbstractSet[int],
-        held: Mapping[int, float],
-        work: Mapping[int, float],
-    ) -> tuple[float, float]:
-        """Put machines in groups, but those that leave or are dropped.
-
-        Returns what leaving now would give back, and what the dropped ones still cost. Machines
-        are rented many at once: their terms are found once for all of them.
-        """
-        known: dict[tuple[str, Time, Time, bool], _Terms] = {}
-        free = ending = 0.0
-        for machine in machines:
-            alike = machine.offer.name, machine.rented, machine.until, machine.up is None
-            terms = known.get(alike)
-            if terms is None:
-                terms = known[alike] = self._terms_of(machine)
-            free += terms.refund
-            number = machine.id
-            if machine.releasing or machine.doomed is not None:
-                continue
-            if number in dropped:
-                ending += self._cost_of(machine, held.get(number, 0.0))
-                continue
-            if terms.group is None:
-                terms.group = self.groups.setdefault(terms.key, _Alike())
-            self._numbers.append(number)
-            terms.group.members.append(machine)
-            figures = terms.begin, terms.paid, held.get(number, 0.0), work.get(number, 0.0)
-            terms.group.figures.append(figures)
-        return free, ending
-
-    def _terms_of(self, machine: Machine) -> _Terms:
-        offer = machine.offer
-        begin = self._view.boot_left(machine, self._now)
-        paid = self._paid(machine)
-        alike = max(offer.billing, offer.minimum, 10 * SECOND) // PARTS
-        key = (
-            self._places[offer.name],
-            -(-begin * PARTS // max(1, self._view.boot_time(offer, self._now))),
-            -(-paid // alike),
-        )
-        return _Terms(key, begin / SECOND, paid / SECOND, refund_of(machine, self._now))
-
-    def has(self, machines: Integers) -> NDArray[np.bool_]:
-        """Which of some machines are in a group."""
-        found = np.zeros(1 + max(int(machines.max(initial=0)), *self._numbers, 0), np.bool_)
-        found[self._numbers] = True
-        which: NDArray[np.bool_] = found[machines]
-        return which
-
-    def _paid(self, machine: Machine) -> Time:
-        """For how long nothing more is charged, whatever happens."""
-        offer = machine.offer
-        end = machine.rented + offer.paid_for(self._now - machine.rented + 1)
-        return max(0, end - self._now)
-
-    def _cost_of(self, machine: Machine, held: float) -> float:
-        """What it costs until its tasks have ended, in billionths."""
-        over = held - self._paid(machine) / SECOND
-        return max(0.0, over) / (machine.offer.billing / SECOND) * machine.offer.price.nanos
-
-    def rows(self) -> list[_GroupRow]:
-        found = []
-        for key, group in self.groups.items():
-            count = len(group.members)
-            means = [sum(column) / count for column in zip(*group.figures, strict=True)]
-            found.append(_GroupRow(group.members[0].offer, key[0], False, count, *means))
-        return found
-
-
-def _new_rows(view: View, now: Time, belief: BagBelief) -> list[_GroupRow]:
+def _new_rows(view: View, now: Time, belief: BagBelief) -> list[GroupRow]:
     """Machines that might be rented."""
     found = []
     for place, offer in enumerate(view.market.offers):
@@ -427,11 +308,11 @@ def _new_rows(view: View, now: Time, belief: BagBelief) -> list[_GroupRow]:
         if room <= 0 or is_refused(view, offer.name, now):
             continue
         paid = offer.paid_for(0) / SECOND
-        found.append(_GroupRow(offer, place, True, room, view.boot_time(offer, now) / SECOND, paid))
+        found.append(GroupRow(offer, place, True, room, view.boot_time(offer, now) / SECOND, paid))
     return found
 
 
-def _groups(rows: list[_GroupRow], speeds: Floats) -> MachineGroups:
+def _groups(rows: list[GroupRow], speeds: Floats) -> MachineGroups:
     def column(values: list[float]) -> Floats:
         return np.array(values, dtype=np.float64)
 
@@ -462,29 +343,25 @@ def under_way(view: View) -> tuple[Integers, Integers, Integers]:
         machine = attempt.machine
         if not (attempt.cancelling or machine.releasing or attempt.task in first):
             first[attempt.task] = machine.id, place_of[machine.offer.name], attempt.started
-    rows = np.array(sorted(first.values(), key=itemgetter(1)), dtype=np.int64).reshape(-1, 3)
-    return rows[:, 0], rows[:, 1], rows[:, 2]
+    if not first:
+        return _NONE, _NONE, _NONE
+    machines, places, started = (
+        np.array(column, np.int64) for column in zip(*first.values(), strict=True)
+    )
+    order = places.argsort(kind="stable")
+    return machines[order], places[order], started[order]
+
+
+def _count(view: View) -> int:
+    """Above the numbers of all machines, which are in the order in which they were rented."""
+    return 1 + max(view.machines, default=0)
 
 
 def _by_machine(
-    machines: Integers, rests: Floats, work: Floats
-) -> tuple[dict[int, float], dict[int, float]]:
-    """The longest of what is left on each machine, and all the work that is."""
-    if not len(machines):
-        return {}, {}
-    longest = np.zeros(int(machines.max()) + 1)
+    machines: Integers, rests: Floats, work: Floats, count: int
+) -> tuple[Floats, Floats]:
+    """By machine, the longest of what is left there, and all the work that is; 0: nothing is."""
+    longest, sums = np.zeros((2, count))
     np.maximum.at(longest, machines, rests)
-    sums = np.bincount(machines, weights=work)
-    numbers = np.unique(machines)
-    keys = numbers.tolist()
-    return (
-        dict(zip(keys, longest[numbers].tolist(), strict=True)),
-        dict(zip(keys, sums[numbers].tolist(), strict=True)),
-    )
-
-
-def refund_of(machine: Machine, now: Time) -> float:
-    """What leaving now gives back, in billionths."""
-    offer = machine.offer
-    paid = offer.units(machine.until - machine.rented)
-    return float((paid - min(paid, offer.units(now - machine.rented + 1))) * offer.price.nanos)
+    np.add.at(sums, machines, work)
+    return longest, sums

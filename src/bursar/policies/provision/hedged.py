@@ -233,6 +233,8 @@ class Hedged(Provisioner):
         Never more than tasks that wait.
         """
         is_late = self.is_late(view, now)
+        if not (is_late or view.refusals):
+            return []
         if is_late and _slots(view, self._spot) >= _slots(view, self._reliable):
             return []
         asked = [
@@ -248,13 +250,10 @@ class Hedged(Provisioner):
         return reconcile(view, Target(fleet=fleet, rent=AGAIN, slots=slots), now) if asked else []
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
-        if self.is_silent and machine.offer.pool == "unreliable" and not machine.attempts:
+        is_reliable = machine.offer.pool == "reliable"
+        if not (is_reliable or machine.attempts) and self.is_silent:
             return Release(machine.id, reason=SILENT)
-        if (
-            machine.offer.pool == "reliable"
-            and self.is_late(view, now)
-            and _slots(view, self._spot)
-        ):
+        if is_reliable and self.is_late(view, now) and _slots(view, self._spot):
             others = _slots(view, self._reliable) - machine.offer.slots
             if others < self._needed(view, now):
                 return Extend(machine.id, reason=LATE)

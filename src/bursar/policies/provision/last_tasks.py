@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from bursar.model.market import Offer
 from bursar.model.time import SECOND, Time, seconds
 from bursar.plan.bag.live_plan import PRICE_OF_CHANCE
-from bursar.policies.provision.frontier_state import BagBelief, refund_of, under_way
+from bursar.policies.provision.frontier_state import BagBelief, under_way
+from bursar.policies.provision.standing_machines import refund_of
 from bursar.policies.reconcile import Target, is_refused, reconcile
 from bursar.state.actions import Release, Rent, Wake
 from bursar.state.view import Machine, View

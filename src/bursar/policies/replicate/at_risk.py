@@ -58,7 +58,7 @@ class AtRisk(StochasticRandom):
         tasks, rows = self._at_risk(view, now)
         if not tasks:
             return
-        free, stays = self._free(view), self._provisioner.stays_until
+        free, stays = self._free(view, now), self._provisioner.stays_until
         # Where one cannot end on the machine that stays longest, it can on no other of the offer.
         may_end = {
             name: self._may_end(tasks, rows, machines[-1], view, now)
@@ -80,10 +80,10 @@ class AtRisk(StochasticRandom):
             if not free:
                 return
 
-    def _free(self, view: View) -> dict[str, list[Machine]]:
-        """Free slots as machines, by offer, those that stay longest last."""
+    def _free(self, view: View, now: Time) -> dict[str, list[Machine]]:
+        """Free slots as machines that stay at all, by offer, those that stay longest last."""
         slots = self.slots
-        rows = np.flatnonzero((slots.free > 0) & (slots.begin == 0))
+        rows = np.flatnonzero((slots.free > 0) & (slots.begin == 0) & (slots.stays >= now))
         order = rows[np.lexsort((-slots.machines[rows], slots.stays[rows]))]
         found: dict[str, list[Machine]] = {offer.name: [] for offer in view.market.offers}
         for number in slots.machines[order].repeat(slots.free[order]).tolist():

@@ -54,11 +54,12 @@ class Silent(AtRisk):
         return ev.AttemptStarted, ev.AttemptEnded
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        super().saw(event, state)
         if isinstance(event, ev.AttemptStarted):
             if state.machines[event.machine].offer.pool == "unreliable":
                 self._watched.append((event.at, event.attempt))
-        elif isinstance(event, ev.AttemptEnded) and event.outcome == "success":
+            return
+        super().saw(event, state)
+        if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
             offer = state.market[state.offer_of(state.log.machine[event.attempt])]
             self._returned(event.runtime, offer, state)
 
