@@ -132,7 +132,8 @@ def _between_edges(work: Floats) -> Floats:
 
     Attempts that began together have the same age: where in its bin that is matters for all.
     """
-    places = np.clip(np.log(np.maximum(work, SHORTEST) / SHORTEST) / WIDTH, 0.0, BINS - 1.001)
+    places = np.log(np.maximum(work, SHORTEST) / SHORTEST) / WIDTH
+    places = np.minimum(np.maximum(places, 0.0), BINS - 1.001)
     lower = places.astype(np.int64)
     part = places - lower
     found = np.zeros(BINS)

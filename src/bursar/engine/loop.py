@@ -218,7 +218,9 @@ class Engine:
             return
         if actions:
             answered = self._world.now()
-            self._ask((not_missed(action, now, answered) for action in actions), answered)
+            if answered > now:
+                actions = [not_missed(action, now, answered) for action in actions]
+            self._ask(actions, answered)
 
     def _found_fault(
         self, role: str, error: Exception, now: Time, entry: Learner | None = None

@@ -60,7 +60,9 @@ class LastMoment:
                 self._add(attempt, event.at if event.ended is None else event.ended, state)
 
     def _add(self, attempt: int, end: Time, state: View) -> None:
-        offer = state.market[state.offer_of(state.log.machine[attempt])]
+        number = state.log.machine[attempt]
+        machine = state.machines.get(number)
+        offer = machine.offer if machine is not None else state.market[state.offer_of(number)]
         work = (end - state.log.started[attempt]) * offer.speed
         self._total += work
         self._squares += work * work

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bursar.engine.roles import Provisioner
+from bursar.model.time import FOREVER
 from bursar.policies.columns import Columns, Integers, Truths
 from bursar.state.fleet_counts import ChangedMachines
 from bursar.state.view import Machine, View
@@ -26,6 +27,8 @@ class MachineSlots:
         self._stays = np.zeros(16, dtype=np.int64)
         self._is_leaving = np.zeros(16, dtype=np.bool_)
         """both by machine number, also of machines that leave"""
+        self._passing: set[int] = set()
+        """machines that do not stay until their tasks have ended"""
 
     def look(self, view: View) -> None:
         """Follow what changed."""
@@ -34,12 +37,15 @@ class MachineSlots:
         if changed is None or before != self._plans:
             self._offers = {offer.name: place for place, offer in enumerate(view.market.offers)}
             self._columns.clear()
+            self._passing.clear()
             changed = view.machines
         self._changed_rows.update(changed)
         for number in changed:
             machine = view.machines.get(number)
             if machine is not None:
                 self._note(machine)
+            else:
+                self._passing.discard(number)
         self._view = view
 
     def _note(self, machine: Machine) -> None:
@@ -48,8 +54,12 @@ class MachineSlots:
         if number >= len(self._stays):
             self._stays = np.resize(self._stays, 2 * number)
             self._is_leaving = np.resize(self._is_leaving, 2 * number)
-        self._stays[number] = self._provisioner.stays_until(machine)
+        stays = self._stays[number] = self._provisioner.stays_until(machine)
         self._is_leaving[number] = machine.leaving
+        if stays < FOREVER:
+            self._passing.add(number)
+        else:
+            self._passing.discard(number)
 
     @property
     def _rows(self) -> Columns:
@@ -71,6 +81,11 @@ class MachineSlots:
         self._columns.put((number, self._offers[offer.name], free, begin, stays))
 
     # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def all_stay(self) -> bool:
+        """Whether all machines stay until their tasks have ended, however long that takes."""
+        return not self._passing
 
     @property
     def machines(self) -> Integers:

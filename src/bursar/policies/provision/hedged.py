@@ -21,7 +21,8 @@ a bag, and for money as well as for time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from math import ceil, inf
 from random import Random
 from typing import Final
@@ -52,6 +53,8 @@ from bursar.state.view import Machine, View
 
 Terms = Mapping[str, tuple[int, int | None]]
 """By offer, its price in billionths, and its limit."""
+Learner = Callable[[ev.AnyEvent, View], None]
+"""Sees an event."""
 
 SAVING: Final = 0.1
 """What unreliable machines must save of the price of work, to be worth their risk."""
@@ -112,27 +115,29 @@ class Hedged(Provisioner):
         """what the market of that view is made of when somebody looks at it"""
         self._market_shown: Market | None = None
         """that market, once somebody has looked at it"""
-        self._inner_learns = kinds_learned(self.inner)
-        """None: from all kinds of events"""
+        self._learners = self._learners_by_kind()
+
+    def _learners_by_kind(self) -> dict[type, list[Learner]]:
+        """Who learns from each kind of events, in order; most kinds tell nobody anything."""
+        kinds = kinds_learned(self.inner)
+        found: defaultdict[type, list[Learner]] = defaultdict(list)
+        for learner, learned in (
+            (self.inner.saw, ev.KINDS if kinds is None else kinds),
+            (self._last.saw, LAST_LEARNS_FROM),
+            (self._value.saw, VALUE_LEARNS_FROM),
+            (self._asked_again, (ev.MachineRented,)),
+            (self._left, (ev.MachineDown,)),
+        ):
+            for kind in learned:
+                found[kind].append(learner)
+        return dict(found)
 
     def learns_from(self) -> Collection[type]:
-        """Many events are of a kind that nothing here learns from; the entry within may."""
-        if self._inner_learns is None:
-            return ev.KINDS
-        return {*self._inner_learns, *LAST_LEARNS_FROM, *VALUE_LEARNS_FROM}
+        return self._learners.keys()
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        kind = type(event)
-        if self._inner_learns is None or kind in self._inner_learns:
-            self.inner.saw(event, state)
-        if kind in LAST_LEARNS_FROM:
-            self._last.saw(event, state)
-        if kind in VALUE_LEARNS_FROM:
-            self._value.saw(event, state)
-        if isinstance(event, ev.MachineRented) and event.reason == AGAIN:
-            self._asked.add(event.machine)
-        elif isinstance(event, ev.MachineDown) and event.machine not in self._asked:
-            self._left(event)
+        for tell in self._learners.get(type(event), ()):
+            tell(event, state)
 
     def saw_before(self, view: View) -> None:
         """Which machines were asked for again is not known: should one be refused, there is one
@@ -142,7 +147,13 @@ class Hedged(Provisioner):
         self._last.saw_before(view)
         self.inner.saw_before(view)
 
-    def _left(self, event: ev.MachineDown) -> None:
+    def _asked_again(self, event: ev.AnyEvent, state: View) -> None:
+        if isinstance(event, ev.MachineRented) and event.reason == AGAIN:
+            self._asked.add(event.machine)
+
+    def _left(self, event: ev.AnyEvent, state: View) -> None:
+        if not isinstance(event, ev.MachineDown) or event.machine in self._asked:
+            return
         if event.cause == "refused":
             self.inner.look_again()  # a plan counted on it
 

@@ -38,10 +38,14 @@ class AtRisk(StochasticRandom):
         """at the moment at which it was last asked"""
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
-        self.live.look(view)
         self.slots.look(view)
+        self.idle.look(view)
+        may_be_lost = self._may_be_lost(now)
+        if not (may_be_lost or self._is_any_faster(view)):
+            return ()
+        self.live.look(view)
         self._expectation = super()._expected(view, now)
-        replicas = list(self._replicas(view, now))
+        replicas = list(self._replicas(view, now)) if may_be_lost else ()
         if replicas:
             return replicas  # what is idle after that is asked again at the next event
         return self._sooner_elsewhere(view, now, rng)
@@ -100,7 +104,7 @@ class AtRisk(StochasticRandom):
         live = self.live
         stays = self.slots.stays_of(live.machines)
         rows = self._may_be_late(stays, view, now)
-        if not len(rows) or not self._has_stay(now):
+        if not len(rows):
             return [], None
         expectation = self._expected(view, now)
         is_safe = np.ones(len(live), dtype=np.int64)
@@ -122,9 +126,13 @@ class AtRisk(StochasticRandom):
         oldest = oldest[self._is_hopeful(expectation, view, now)[oldest]]
         return live.tasks[oldest].tolist(), oldest
 
-    def _has_stay(self, now: Time) -> bool:
-        """Whether an idle machine stays at all: no task can end in time on one that does not."""
+    def _may_be_lost(self, now: Time) -> bool:
+        """Whether some machines leave, and an idle one stays: no task can end in time on one that
+        does not.
+        """
         slots = self.slots
+        if slots.all_stay:
+            return False
         return bool(((slots.free > 0) & (slots.begin == 0) & (slots.stays >= now)).any())
 
     def _may_be_late(self, stays: Integers, view: View, now: Time) -> Integers:

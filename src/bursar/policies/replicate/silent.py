@@ -60,8 +60,8 @@ class Silent(AtRisk):
             return
         super().saw(event, state)
         if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
-            offer = state.market[state.offer_of(state.log.machine[event.attempt])]
-            self._returned(event.runtime, offer, state)
+            machine = state.machines[state.log.machine[event.attempt]]
+            self._returned(event.runtime, machine.offer, state)
 
     def saw_before(self, view: View) -> None:
         super().saw_before(view)

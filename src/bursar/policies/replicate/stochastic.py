@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from random import Random
 
 from bursar.beliefs.unified import UnifiedRuntimes
@@ -40,13 +40,23 @@ class Stochastic(Replicator):
         self.knowledge.saw_before(view)
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
+        self.idle.look(view)
+        if not self._is_any_faster(view):
+            return []
         self.live.look(view)
         return self._sooner_elsewhere(view, now, rng)
 
+    def _is_any_faster(self, view: View) -> bool:
+        """Whether an idle machine is faster than any offer: where none is, no attempt need be
+        followed.
+        """
+        offers = [offer.name for offer in view.market.offers]
+        return self._may_end_sooner(offers, view)
+
     def _sooner_elsewhere(self, view: View, now: Time, rng: Random) -> list[Start]:
-        """Replicas that are expected to end sooner, once `live` has looked."""
-        self.idle.look(view)
-        if not self._may_end_sooner(view):
+        """Replicas that are expected to end sooner, once `idle` and `live` have looked."""
+        run_on = [view.market.offers[place].name for place in self.live.run_on]
+        if not self._may_end_sooner(run_on, view):
             return []
 
         def pace(offer: Offer) -> Time | None:
@@ -54,12 +64,11 @@ class Stochastic(Replicator):
 
         return list(replicas(self.idle, self._pick(view, now, rng), pace, view))
 
-    def _may_end_sooner(self, view: View) -> bool:
-        """Whether an idle machine is faster than one that runs something.
+    def _may_end_sooner(self, run_on: Sequence[str], view: View) -> bool:
+        """Whether an idle machine is faster than those of some offers, on which something may run.
 
         Nothing ends sooner on one that is not, so that no attempt need be looked at.
         """
-        run_on = [view.market.offers[place].name for place in self.live.run_on]
         idle = [name for name in self.idle.offers() if self.idle.oldest((name,), view)]
         return any(view.runtimes.may_end_sooner(run_on, name) for name in idle)
 
