@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
 from tests.policies.provision.pools import policy_for
 
+from bursar.beliefs.unified import UnifiedRuntimes
+from bursar.engine.roles import Policy
 from bursar.model.goal import Account, Budget, Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.strategy import Strategy
-from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.time import FOREVER, HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.idle_machines import IdleByAge
+from bursar.policies.place.kept import KeptPlacer
 from bursar.policies.place.wheft import WheftPlacer
 from bursar.policies.pool_machines import is_unreliable
+from bursar.policies.provision.frontier import Frontier
 from bursar.policies.reconcile import Target, reconcile
+from bursar.policies.replicate.at_risk import AtRisk
+from bursar.policies.replicate.none import NoReplicas
+from bursar.policies.replicate.stochastic import Stochastic
+from bursar.policies.running_attempts import RunningAttempts
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.fleet_counts import FleetCounts
+from bursar.state.view import Machine
 from bursar.testing import Scene
 
 ONE = Offer("one", ZERO)
@@ -135,3 +145,50 @@ def test_mixed_walks_past_the_idle_machines_that_it_keeps_and_no_others():
     in_tail = [one for one in walks if one[2]]
     assert all(walked <= kept + 1 for walked, kept, _ in in_tail)
     assert max(idle - walked for walked, _, idle in in_tail) > 5
+
+
+def test_a_dropped_machine_that_gives_nothing_back_is_not_asked_again(monkeypatch):
+    """Only with another lease might it."""
+    asked, plain = Counter(), Machine.refunds
+
+    def refunds(machine, now):
+        found = plain(machine, now)
+        asked[machine.id, machine.until] += not found
+        return found
+
+    monkeypatch.setattr(Machine, "refunds", refunds)
+    rng, unit, frontier = Random(1), 10 * MINUTE, Frontier()
+    offers = (
+        Offer("small", Money.parse("0.08"), unit, limit=60),
+        Offer("large", Money.parse("0.24"), unit, limit=40, boot=90 * SECOND, speed=2.5),
+    )
+    times = [int(rng.lognormvariate(0, 1.0) * 5 * MINUTE) + 1 for _ in range(400)]
+    policy = Policy(frontier, KeptPlacer(frontier), NoReplicas())
+    behaviour, goal = ModelledBehaviour(given(times)), Goal(Money.parse("60"))
+    state = simulate(Market("USD", "undated", offers), goal, Bag(400), policy, behaviour, seed=1)
+    assert state.done == 400
+    assert max(asked.values()) <= 2  # once by the plan, and once when nothing was left to start
+
+
+SLOW, FAST = Offer("slow", Money.parse(1), HOUR), Offer("fast", Money.parse(4), HOUR, speed=3.0)
+
+
+@pytest.mark.parametrize(("idle", "looks"), [(SLOW, 0), (FAST, 1)])
+@pytest.mark.parametrize("kind", [Stochastic, AtRisk])
+def test_attempts_are_followed_only_where_an_idle_machine_may_be_faster(
+    kind, idle, looks, monkeypatch
+):
+    scene, counted = Scene(SLOW, FAST, tasks=2), []
+    scene.start(1, scene.machine("slow"))
+    scene.start(2, scene.machine("fast"))
+    scene.machine(idle.name)
+    scene.state.runtimes = UnifiedRuntimes({"slow": 1_000_000, "fast": 3_000_000})
+    scene.state.runtimes.learn("slow", 9 * MINUTE)
+    look = RunningAttempts.look
+    monkeypatch.setattr(
+        RunningAttempts, "look", lambda *given: counted.append(given) or look(*given)
+    )
+    entry = Stochastic() if kind is Stochastic else AtRisk(Frontier())
+    replicas = list(entry.replicate(scene.state, scene.at, Random(0)))
+    assert [one.task for one in replicas] == [1] * looks
+    assert len(counted) == looks
