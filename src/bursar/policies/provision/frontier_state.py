@@ -33,7 +33,7 @@ from bursar.policies.provision.standing_machines import GroupRow, StandingMachin
 from bursar.policies.reconcile import is_refused
 from bursar.state import events as ev
 from bursar.state.run_times import RunTimes
-from bursar.state.view import Machine, View
+from bursar.state.view import Attempt, Machine, View
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -54,7 +54,6 @@ CONTRADICTED: Final = 3.5
 """Deviations of a mean by which results exceed what was said before."""
 LONGEST: Final = 0.57
 """The longest of some is on average where so many of such longest are shorter."""
-_NONE: Final[Integers] = np.empty(0, np.int64)
 
 
 class BagBelief(RunTimes):
@@ -337,17 +336,15 @@ def under_way(view: View) -> tuple[Integers, Integers, Integers]:
 
     A replica is no work of its own: it ends with the attempt that it repeats.
     """
-    place_of = {offer.name: place for place, offer in enumerate(view.market.offers)}
-    first: dict[int, tuple[int, int, Time]] = {}
+    first: dict[int, Attempt] = {}
     for attempt in view.attempts.values():
-        machine = attempt.machine
-        if not (attempt.cancelling or machine.releasing or attempt.task in first):
-            first[attempt.task] = machine.id, place_of[machine.offer.name], attempt.started
-    if not first:
-        return _NONE, _NONE, _NONE
-    machines, places, started = (
-        np.array(column, np.int64) for column in zip(*first.values(), strict=True)
-    )
+        if not (attempt.cancelling or attempt.machine.releasing or attempt.task in first):
+            first[attempt.task] = attempt
+    attempts = first.values()
+    place_of = {offer.name: place for place, offer in enumerate(view.market.offers)}
+    places = np.array([place_of[one.machine.offer.name] for one in attempts], np.int64)
+    machines = np.array([one.machine.id for one in attempts], np.int64)
+    started = np.array([one.started for one in attempts], np.int64)
     order = places.argsort(kind="stable")
     return machines[order], places[order], started[order]
 
