@@ -14,7 +14,7 @@ from bursar.model.goal import Account, Budget, Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.strategy import Strategy
-from bursar.model.time import FOREVER, HOUR, MINUTE, SECOND
+from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.idle_machines import IdleByAge
 from bursar.policies.place.kept import KeptPlacer

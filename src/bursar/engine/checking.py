@@ -7,7 +7,7 @@ a reason becomes one line that is not too long, everything else that is not of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from operator import index
 from typing import Any, Final, NamedTuple, get_args, get_origin, get_type_hints
@@ -64,11 +64,16 @@ def as_asked(action: Any) -> Any:
     return _with_own_tables(action) if kind is act.Scale else action
 
 
-def not_missed(action: Any, asked: Time, answered: Time) -> Any:
+def none_missed(actions: Sequence[Any], asked: Time, answered: Time) -> Sequence[Any]:
     """A time to look again that came while an entry was thinking is the next that there is."""
-    if type(action) is act.Wake and type(action.at) is int and asked < action.at <= answered:
-        return act.Wake(answered + 1)
-    return action
+    if answered <= asked:
+        return actions
+    soon = act.Wake(answered + 1)
+    return [soon if _is_missed(action, asked, answered) else action for action in actions]
+
+
+def _is_missed(action: Any, asked: Time, answered: Time) -> bool:
+    return type(action) is act.Wake and type(action.at) is int and asked < action.at <= answered
 
 
 def _mended(action: act.AnyAction, types: tuple[type, ...]) -> Any:

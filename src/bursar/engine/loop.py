@@ -23,7 +23,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from bursar.engine.checking import not_missed
+from bursar.engine.checking import none_missed
 from bursar.engine.guard import Guard
 from bursar.engine.learners import (
     ROLES,
@@ -218,9 +218,7 @@ class Engine:
             return
         if actions:
             answered = self._world.now()
-            if answered > now:
-                actions = [not_missed(action, now, answered) for action in actions]
-            self._ask(actions, answered)
+            self._ask(none_missed(actions, now, answered), answered)
 
     def _found_fault(
         self, role: str, error: Exception, now: Time, entry: Learner | None = None
