@@ -169,6 +169,8 @@ class Hedged(Provisioner):
             shown = self._seen(view, now, view.goal)
             actions = list(self.inner.provision(shown, now, rng))
         actions = [*actions, *self._ask_again(view, now), *self._leave(view, now)]
+        if goal.deadline is None:
+            return actions
         if self.is_late(view, now) and _slots(view, self._spot):
             return self._kept_to_the_end(actions, view, now)
         begin = self._waits_until(view, now)
