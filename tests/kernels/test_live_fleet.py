@@ -36,7 +36,8 @@ def some_groups(rng, count):
 
 
 def some_times(rng):
-    times = BagTimes.lognormal(120.0, rng.uniform(0.0, 0.4), rng.uniform(0.02, 1.5), 50)
+    results = int(rng.choice([0, 50]))
+    times = BagTimes.lognormal(120.0, rng.uniform(0.0, 0.4), rng.uniform(0.02, 1.5), results)
     if rng.random() < 0.5:
         return times
     factors = np.exp(rng.normal(0.0, 0.5, len(SLICES)))

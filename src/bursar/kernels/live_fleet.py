@@ -64,8 +64,10 @@ all work takes deviates by, as a share of it, and `EACH` what is left of that be
 REST: Final = 11
 """... the mean rest of a task that is interrupted at any moment ..."""
 IS_LONG: Final = 12
-"""... and whether units of time are long."""
-FIGURES: Final = 13
+"""... whether units of time are long ..."""
+EXACT: Final = 13
+"""... and rounds of tasks from which on the closed form is the more exact the more there are."""
+FIGURES: Final = 14
 
 LIKELY: Final = 1.2816
 """Deviations that are not exceeded nine times in ten."""
@@ -229,7 +231,7 @@ def judge_one(
             moved = moves[2, move] + moves[0, move] * alone * per_second
             moves[2, move] = max(moved, ending)
         total += moves[1, move] * moves[2, move]
-    form = FORM + FORM_IN_ROUNDS * together / max(1.0, rounds)
+    form = FORM * min(1.0, known[EXACT] / rounds) + FORM_IN_ROUNDS * together / max(1.0, rounds)
     squares = (each * per_second) ** 2 + (form * total) ** 2 + unseen**2 + tail + speed_cost
     chance = mixed_chance(known, moves, sqrt(squares) + 1e-9, end, alone, each + 0.2 * mean)
     useless = 1 + USELESS * max(0.0, all_slots - fewest - tasks) / max(1.0, tasks)

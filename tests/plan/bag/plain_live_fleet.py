@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.bag_times import BagTimes
+from bursar.beliefs.bag_times import ENOUGH, BagTimes
 from bursar.beliefs.normal import log_below
 from bursar.beliefs.work_forms import SLICES
 from bursar.plan.bag.live_fleet import FleetVerdicts, MachineGroups, Residuals, WorkLeft
@@ -28,6 +28,8 @@ FORM: Final = 0.01
 """By how much the closed form may be wrong, as a share of the cost ..."""
 FORM_IN_ROUNDS: Final = 0.05
 """... and more in the last rounds of tasks that end together."""
+EXACT_FROM: Final = 5.0
+"""Rounds of tasks after which it errs by less."""
 NEVER: Final = 1e15
 USELESS: Final = 1.0
 """A share of slots for which there is no task lengthens the time by so much of it: they cost."""
@@ -251,7 +253,9 @@ class PlainFleetJudge:
     ) -> Floats:
         """What the cost deviates by: the mean, the sum, the last tasks, speeds, and the form."""
         sums = shape.sums
-        form = FORM + FORM_IN_ROUNDS * shape.together / np.maximum(1.0, shape.rounds)
+        exact = EXACT_FROM if self.times.count >= ENOUGH else np.inf
+        form = FORM * np.minimum(1.0, exact / shape.rounds)
+        form += FORM_IN_ROUNDS * shape.together / np.maximum(1.0, shape.rounds)
         # Tasks of a kind that was not seen are the same for all machines: their doubts add up.
         squares = (late * sums.per_second) ** 2 + (form * total) ** 2 + sums.unseen**2 + sums.tail
         if self._has_speed_cost:

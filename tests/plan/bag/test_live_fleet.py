@@ -16,6 +16,7 @@ from bursar.plan.bag.live_plan import plan_live
 
 SLOTS, SPEEDS, PRICES, BOOT = (2, 8, 16), (1.0, 1.0, 1.1), (2.0, 7.9, 16.9), 45.0
 """Three offers, billed by the second with a minimum of a minute."""
+FOUR = np.array([[0.0, 4.0, 0.0]])
 
 
 def groups(begin=BOOT):
@@ -116,6 +117,21 @@ def test_the_chance_is_the_share_of_executions_within_the_money():
         judge = LiveFleetJudge(groups(), left(tasks, money), times, np.zeros(3))
         chance = np.exp(judge.judge(np.array([fleet], dtype=float)).log_chance[0])
         assert chance == pytest.approx(share, abs=0.25)
+
+
+def test_the_more_rounds_of_tasks_the_surer_is_what_they_cost_once_results_tell_run_times():
+    """Hardly more money than all costs: before the first results it may not do."""
+    chances = []
+    for results in (0, 99):
+        times = BagTimes.lognormal(120.0, 0.001, 0.05, results)
+        for tasks in (400, 40_000):
+            cost = LiveFleetJudge(groups(), left(tasks), times, np.zeros(3)).judge(FOUR).cost[0]
+            judge = LiveFleetJudge(groups(), left(tasks, 1.01 * cost), times, np.zeros(3))
+            chances.append(float(np.exp(judge.judge(FOUR).log_chance[0])))
+    before, before_many, after, after_many = chances
+    assert before_many < 0.9
+    assert after_many > 0.99
+    assert after >= before
 
 
 def test_more_money_buys_a_faster_fleet_and_little_money_a_cheap_one():

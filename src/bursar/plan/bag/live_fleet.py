@@ -17,14 +17,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cache
-from math import sqrt
+from math import inf, sqrt
 from typing import Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.bag_times import BagTimes
+from bursar.beliefs.bag_times import ENOUGH, BagTimes
 from bursar.beliefs.work_forms import SLICES
 from bursar.kernels import fleet_candidates, fleet_search, live_fleet
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
@@ -46,6 +46,10 @@ SHIFTS: Final = (
 """The end of all machines is later or earlier by the same work for all: deviations, and weights."""
 BETWEEN_SHIFTS: Final = 0.25
 """Deviations of what lies between two of them."""
+EXACT_FROM: Final = 5.0
+"""Rounds of tasks from which on the closed form errs by less than its usual share: on 30 markets
+costs of executions differed by 0.4 % with 8 to 16 rounds, and by 0.1 % with more than 32. Until
+enough has ended, the usual share also stands for what results may tell."""
 LONG_UNIT: Final = 300.0
 """Seconds from which on units are long: whether an end falls before or after theirs is all."""
 _SHIFTED: Final = np.array([shift for shift, _ in SHIFTS])
@@ -188,6 +192,7 @@ class LiveFleetJudge:
                 *(left.ready, left.running, left.attempts, left.money, left.deadline),
                 *(mean, spread, times.unseen, times.longer),
                 *(_share(left, times, times.doubt), each, self.rest, is_long),
+                EXACT_FROM if times.count >= ENOUGH else inf,
             ),
             np.float64,
         )

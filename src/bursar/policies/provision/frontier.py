@@ -450,7 +450,7 @@ class Frontier(Provisioner):
 
     def _wakes(self, now: Time) -> list[Wake]:
         """To look again in time; not where nothing is there, as then nothing would ever end."""
-        if self._woken > now or self._next_look <= now:
+        if self._next_look <= now or now < self._woken <= self._next_look:
             return []
         self._woken = self._next_look
         return [Wake(self._next_look)]
