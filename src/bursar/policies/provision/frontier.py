@@ -97,6 +97,8 @@ class Frontier(Provisioner):
         self._now = FleetNow(self.belief)
         self._idle = IdleChanges()
         self._plans = 0
+        self._is_first = True
+        """whether the next plan is the first, or that one counted on what is not there"""
         self._planned_for: tuple[int, int] | None = None
         """results and tasks not begun, when the last plan was made"""
         self._first_plan: Time = 0
@@ -138,6 +140,7 @@ class Frontier(Provisioner):
     def look_again(self) -> None:
         """What the last plan counted on is not there: plan as soon as possible."""
         self._planned_for = None
+        self._is_first = True
 
     # --- the role --------------------------------------------------------------------------------
 
@@ -276,7 +279,8 @@ class Frontier(Provisioner):
             )
         # One long task may make the money seem short for a while; boots that were paid are lost.
         self._dropping = self._dropping + 1 if self.plan.wants_less else 0
-        self._confirm_more()
+        if not possible:
+            self._confirm_more()
         if self._plans == 1 and isfinite(left.money) and not self.belief.are_speeds_given:
             more = with_trials(self.plan.fleet, groups, left, self.belief.times)
             self.plan = msgspec.structs.replace(self.plan, fleet=more)
@@ -318,8 +322,8 @@ class Frontier(Provisioner):
         self._wanted_more = wants_more
 
     def _possible_means(self, view: View) -> Sequence[PossibleMean]:
-        """Means of run times, while nothing but the budget tells them, and nothing is rented."""
-        is_first = self._plans == 1 and not view.machines and not self.belief.count
+        """Means of run times, while nothing but the budget tells them."""
+        is_first, self._is_first = self._is_first and not self.belief.count, False
         is_asked = isfinite(self._now.left.money) and not isfinite(self._now.left.deadline)
         return self.belief.possible() if is_first and is_asked else ()
 
