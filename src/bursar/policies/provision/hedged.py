@@ -8,7 +8,8 @@ Those are offers like others to it, with some differences:
   is rented, so that they never raise the cost of a run;
 - what was refused is not counted on before one of it is up, nor what often falls silent;
 - where units are long, or the money is limited, few are tried first, and more as they prove to
-  last, so that the money left pays reliable machines for the rest whatever is lost;
+  last, so that the money left pays reliable machines for the rest whatever is lost. Where it would
+  not pay them anyway, there is nothing to keep for them;
 - with a deadline, reliable machines wait for them while that costs no more (`policies.spot_wait`);
 - a plan that counts on them ends earlier than the deadline, by the time in which what is lost can
   be done again. From the last moment at which reliable machines can do all that is left

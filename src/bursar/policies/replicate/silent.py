@@ -31,7 +31,7 @@ from bursar.state.view import View
 IN_LONGEST: Final = 2
 """Times the longest attempt that returned a result."""
 BY_CHANCE: Final = 2
-"""Times in a row that silent hosts get the same task, where silence is common: then it may be long."""
+"""Times in a row that silent hosts may get the same task, where silence is common."""
 
 
 class Silent(AtRisk):
