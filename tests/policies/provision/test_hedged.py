@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from bursar.model.goal import Goal
@@ -230,3 +231,24 @@ def test_money_that_buys_no_reliable_machine_buys_others_though_they_save_nothin
 def test_where_spot_machines_are_refused_the_others_begin_as_without_them():
     found = outcome(case(NEVER, budget="2"), BUDGET, 3)
     assert found.time[1] < 1.05 * found.time[0]
+
+
+def test_known_run_times_do_not_rule_out_a_budget_for_spot_prices():
+    market = Market(
+        "USD", "undated", (by_seconds("sure", 0.36), by_seconds("spot", 0.12, "unreliable"))
+    )
+    known = Request(
+        market=market,
+        goal=Goal(budget=Money.parse("0.0125")),
+        bag=Bag(count=100),
+        runtime=3 * SECOND,
+        deviation=SECOND // 10,
+    )
+    subject = Subject(known, lambda seed: given([3 * SECOND] * 100))
+    runs = study(subject, Faults(0.0, 1.0, None, 0, ()), range(2)).runs
+    assert [one.status for one in runs] == ["done"] * 2
+    poor = msgspec.structs.replace(known, goal=Goal(budget=Money.parse("0.009")))
+    subject = Subject(poor, lambda seed: given([3 * SECOND] * 100))
+    run = study(subject, Faults(0.0, 1.0, None, 0, ()), range(1)).runs[0]
+    assert (run.status, float(run.money.committed)) == ("budget", 0.0)
+    assert "need about $0.0101" in run.why

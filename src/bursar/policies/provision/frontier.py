@@ -23,7 +23,7 @@ while most of the money is left, unless as many tasks as possible are wanted.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from math import exp, inf, isfinite, log
+from math import ceil, exp, inf, isfinite, log
 from random import Random
 from typing import Final
 
@@ -96,6 +96,8 @@ class Frontier(Provisioner):
         self.plan: LivePlan | None = None
         self._now = FleetNow(self.belief)
         self._idle = IdleChanges()
+        self.later_price: float | None = None
+        """the least price of work on machines that are not offered before others of them last"""
         self._plans = 0
         self._is_first = True
         """whether the next plan is the first, or that one counted on what is not there"""
@@ -204,22 +206,30 @@ class Frontier(Provisioner):
         """Rent the fleet that does it; stop where none would, unless it is to go on."""
         known = self.belief.first_fleet(view)
         self._plans += 1
-        if known.chance == 0 and not self.best_effort:
-            currency = view.market.currency
+        least = self._least_cost(known, view)
+        budget, currency = view.goal.budget or ZERO, view.market.currency
+        if known.chance == 0 and not self.best_effort and (least is known.cost or least > budget):
             return [
                 Stop(
                     f"{counted(len(view.ready), 'task')} need about"
-                    f" {format_money(known.cost, currency, up=True)}, as run times are known;"
-                    f" the budget is {format_money(view.goal.budget or ZERO, currency)}"
+                    f" {format_money(least, currency, up=True)}, as run times are known;"
+                    f" the budget is {format_money(budget, currency)}"
                 )
             ]
         if known.chance == 0:
             return []
         self._kept = known
         end = format_duration(known.upper_time)
-        cost = format_money(known.upper_cost, view.market.currency)
+        cost = format_money(known.upper_cost, currency)
         why = f"known run times: done within {end}, for {cost} ({known.chance:.0%})"
         return reconcile(view, Target(fleet=known.fleet, rent=why), now)
+
+    def _least_cost(self, known: KnownFleet, view: View) -> Money:
+        """What all tasks cost at least, also on machines that may be offered later."""
+        if self.later_price is None:
+            return known.cost
+        work = len(view.ready) * self.belief.times.mean * SECOND
+        return min(known.cost, Money(ceil(work * self.later_price)))
 
     def _is_as_expected(self, view: View, now: Time, kept: KnownFleet) -> bool:
         """Whether all machines are there, and the money does, as far as the results tell.

@@ -116,6 +116,7 @@ class BagBelief(RunTimes):
         assert self._runtime is not None and view.goal.budget is not None  # noqa: S101
         self._prior = self._first(view)
         self.speeds = {offer.name: offer.speed for offer in view.market.offers}
+        self.times = learn(self._prior, {}, {}, self.speeds)
         known = KnownRuntimes(self._runtime, self._deviation, self._history)
         return fleet_of_market(view.market, len(view.ready), known, view.goal.budget)
 
@@ -422,10 +423,7 @@ class _Standing:
 
 
 def _new_rows(view: View, now: Time, belief: BagBelief) -> list[_GroupRow]:
-    """Machines that might be rented.
-
-    Where nothing is there that could be given back, the money left must pay for the first unit.
-    """
+    """Machines that might be rented; where nothing can be given back, those that can be paid."""
     found = []
     left = None if view.machines else view.ledger.left
     for place, offer in enumerate(view.market.offers):
