@@ -135,7 +135,7 @@ class WorkPrior(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_budget(cls, mean: float, between: float = 0.0) -> WorkPrior:
-        """`between`: a logarithm by which the mean is shorter if dearer machines are meant."""
+        """`between`: a logarithm by which the mean is shorter if reliable machines are meant."""
         return cls(mean, SHORTER + between, LONGER)
 
     @classmethod
