@@ -65,3 +65,12 @@ def test_a_pool_is_silent_once_several_attempts_were_given_up_among_few_results(
         attempt = scene.start(task, scene.machine("spot"))
         scene.tell(ev.CancelOrdered(scene.at, attempt, "", give_up=True))
     assert value_of(scene).is_silent
+
+
+def test_a_task_that_is_given_up_again_and_again_says_nothing_of_hosts():
+    scene = Scene(SPOT, SURE, tasks=20)
+    for _ in range(3 * FEW):
+        attempt = scene.start(1, scene.machine("spot"))
+        scene.tell(ev.CancelOrdered(scene.at, attempt, "", give_up=True))
+        scene.end(attempt, "cancelled")
+    assert not value_of(scene).is_silent

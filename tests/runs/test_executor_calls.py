@@ -410,3 +410,14 @@ def test_multiprocessing_may_fork_beside_a_pool(pool):
     with multiprocessing.get_context("fork").Pool(1) as other:
         assert other.map(abs, [-1, -2]) == [1, 2]
         assert list(pool.map(abs, [-1, -2])) == [1, 2]
+
+
+def test_cancelled_calls_are_told_from_those_that_are_done():
+    with BudgetExecutor(max_workers=1) as pool:
+        futures = [pool.submit(time.sleep, 0.2) for _ in range(20)]
+        futures[0].result()
+        cancelled = sum(future.cancel() for future in futures)
+    tasks = pool.summary().tasks
+    assert cancelled > 0
+    assert (tasks.done, tasks.cancelled, tasks.total) == (20 - cancelled, cancelled, 20)
+    assert pool.summary().status == "done"

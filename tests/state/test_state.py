@@ -15,7 +15,7 @@ from bursar.state import events as ev
 from bursar.state.attempts import OUTCOMES
 from bursar.state.charges import Charge
 from bursar.state.state import RunState, fold
-from bursar.state.task_status import DONE, FAILED, READY, RUNNING
+from bursar.state.task_status import CANCELLED, DONE, FAILED, READY, RUNNING
 from bursar.state.time_series import TimeSeries
 from bursar.testing import Scene
 
@@ -428,3 +428,12 @@ def test_failures_of_a_task_are_counted_however_many_retries_it_has():
     scene.end(scene.start(1, machine), "failed")
     assert scene.state.failures[1] == 65_536
     assert 1 in scene.state.ready
+
+
+def test_a_task_that_nobody_wants_any_more_is_cancelled_when_its_attempt_ends(scene):
+    attempt = scene.start(1, scene.machine("small"))
+    scene.tell(ev.AttemptEnded(scene.at, attempt, "cancelled", unwanted=True))
+    assert scene.state.status[1] == CANCELLED
+    assert 1 not in scene.state.ready
+    assert (scene.state.cancelled, scene.state.done) == (1, 0)
+    scene.state.check()

@@ -134,8 +134,9 @@ class WorkPrior(msgspec.Struct, frozen=True):
     """the work of earlier tasks, if somebody has it"""
 
     @classmethod
-    def of_budget(cls, mean: float) -> WorkPrior:
-        return cls(mean, SHORTER, LONGER)
+    def of_budget(cls, mean: float, between: float = 0.0) -> WorkPrior:
+        """`between`: a logarithm by which the mean is shorter if reliable machines are meant."""
+        return cls(mean, SHORTER + between, LONGER)
 
     @classmethod
     def known(cls, mean: float, deviation: float, past: PastRuntimes | None = None) -> WorkPrior:

@@ -19,7 +19,7 @@ from bursar.state import events as ev
 from bursar.state.view import View
 
 FEW: Final = 2
-"""Attempts given up that may be long tasks ..."""
+"""Tasks of which attempts were given up that may be just long ..."""
 RARE: Final = 20
 """... as may one among so many results."""
 LEARNS_FROM: Final = (ev.AttemptEnded, ev.MachineRented, ev.CancelOrdered, ev.MachineDown)
@@ -46,8 +46,9 @@ class SpotValue:
         self._done: dict[str, int] = {}
         """by offer, tasks that succeeded there"""
         self._results = 0
-        self._given_up = 0
-        """attempts of all unreliable machines"""
+        """of all unreliable machines"""
+        self._given_up: set[int] = set()
+        """tasks: one that is long is given up again and again, whatever becomes of hosts"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if type(event) is ev.AttemptEnded:
@@ -63,7 +64,8 @@ class SpotValue:
             if offer.pool == "unreliable":
                 self._rented[event.machine] = offer, event.at
         elif type(event) is ev.CancelOrdered:
-            self._given_up += event.give_up
+            if event.give_up:
+                self._given_up.add(state.log.task[event.attempt])
         elif type(event) is ev.MachineDown:
             end = event.at if event.ended is None else event.ended
             if event.cause == "refused":
@@ -73,7 +75,7 @@ class SpotValue:
 
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched."""
-        self._given_up = len(past_given_up(view))
+        self._given_up = set(past_given_up(view))
         for past in past_successes(view):
             if view.market[past.offer].pool == "unreliable":
                 self._results += len(past.runtimes)
@@ -109,7 +111,8 @@ class SpotValue:
     @property
     def is_silent(self) -> bool:
         """Whether machines often return nothing, and nothing tells that they are lost."""
-        return self._given_up > FEW and self._given_up * RARE > self._results
+        given_up = len(self._given_up)
+        return given_up > FEW and given_up * RARE > self._results
 
     @property
     def has_lost(self) -> bool:

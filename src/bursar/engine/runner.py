@@ -38,6 +38,8 @@ class Ended(NamedTuple):
     """largest resident set, bytes"""
     why: str = ""
     """for a failure: what went wrong, or the end of stderr"""
+    unwanted: bool = False
+    """nobody wants the result of its task any more: there is nothing to do again"""
 
 
 class Gone(NamedTuple):

@@ -103,12 +103,14 @@ class Calls:
     def start(self, task: int) -> PackedCall | None:
         """The call of a task that is sent to a worker; None: nobody waits for it any more.
 
-        Raises whatever pickling raises.
+        Raises whatever pickling raises. What nobody waits for is forgotten.
         """
         if task not in self._calls:
             return None
         content, future = self._calls[task]
         if not self._is_wanted(task, future):
+            self._cancelled.discard(task)
+            del self._calls[task]
             return None
         if isinstance(content, Unpackable):
             raise content.error

@@ -223,6 +223,7 @@ class LocalRunner:
                 report.cpu,
                 report.memory,
                 why,
+                report.unwanted,
             )
         )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from bursar.execute.calls import Answer
 from bursar.model.time import Time
 from bursar.state.events import DownCause, Outcome
+
+UNWANTED: Final = "cancelled by who submitted it"
 
 
 class AttemptReport(NamedTuple):
@@ -23,8 +25,15 @@ class AttemptReport(NamedTuple):
     """for a call"""
     wrote: bool = True
     """it may have an output directory"""
+    unwanted: bool = False
+    """a call that was cancelled before it began"""
     is_back: bool = False
     """it never began: all slots of its machine are busy for longer than was thought"""
+
+
+def unwanted(attempt: int) -> AttemptReport:
+    """A call that nobody waits for any more never begins."""
+    return AttemptReport(attempt, "cancelled", UNWANTED, wrote=False, unwanted=True)
 
 
 class MachineReport(NamedTuple):

@@ -20,7 +20,7 @@ from bursar.execute.outputs import last_lines
 from bursar.execute.packets import PacketChannel, packet_pair, take_back
 from bursar.execute.packing import PackedCall
 from bursar.execute.processes import boottime
-from bursar.execute.reports import AttemptReport, outcome_of
+from bursar.execute.reports import AttemptReport, outcome_of, unwanted
 from bursar.execute.wire import python_program
 from bursar.model.time import SECOND, Time
 
@@ -278,7 +278,7 @@ class Workers:
             self._report(AttemptReport(order.attempt, "failed", reason, answer=answer, wrote=False))
             return True
         if call is None:  # nobody waits for it any more
-            self._report(AttemptReport(order.attempt, "success", answer=Answer(), wrote=False))
+            self._report(unwanted(order.attempt))
             return True
         if not worker.give(order, call):
             return False

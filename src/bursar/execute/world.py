@@ -238,6 +238,7 @@ class RealWorld:
                 news.cpu,
                 news.memory,
                 news.why,
+                news.unwanted,
             )
         )
 

@@ -304,7 +304,7 @@ class TwoPools:
     @property
     def _left_to_spot(self) -> int:
         """Queued tasks that find an unreliable slot; close to the deadline nobody counts on it."""
-        return 0 if self.helps_deadline else max(0, self._spare)
+        return 0 if self.helps_deadline or self.lacks_unreliable else max(0, self._spare)
 
     @property
     def _combines(self) -> bool:

@@ -49,7 +49,7 @@ class Tasks(msgspec.Struct, frozen=True, omit_defaults=True):
     blocked: int = 0
     """never to begin, since they need one that failed"""
     cancelled: int = 0
-    """of works that were cancelled"""
+    """of works that were cancelled, or calls that were"""
 
 
 class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -272,8 +272,8 @@ def _tell_failures(digest: Digest) -> Iterator[str]:
         needs = "needs" if digest.blocked == 1 else "need"
         yield f"not started: {counted(digest.blocked, 'task')} that {needs} a failed one"
     if digest.cancelled:
-        works = counted(digest.cancelled_works, "work")
-        yield f"cancelled: {counted(digest.cancelled, 'task')} of {works}"
+        works, tasks = digest.cancelled_works, counted(digest.cancelled, "task")
+        yield f"cancelled: {tasks}" + (f" of {counted(works, 'work')}" if works else "")
     if digest.failed:
         yield from _tell_how_to_retry(digest)
 

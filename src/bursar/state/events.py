@@ -371,6 +371,8 @@ class AttemptEnded(Event, frozen=True, tag=True, omit_defaults=True):
     """largest resident set, bytes"""
     why: str = ""
     """for a failure: what went wrong, or the end of stderr"""
+    unwanted: bool = False
+    """nobody wants the result of its task any more, which is cancelled unless it is settled"""
 
 
 # --- what was not done ---------------------------------------------------------------------------

@@ -15,7 +15,7 @@ class TaskStatus(IntEnum):
     BLOCKED = 5
     """it needs a task that failed, perhaps through others"""
     CANCELLED = 6
-    """its work was cancelled before it was done or had failed"""
+    """it, or its work, was cancelled before it was done or had failed"""
 
 
 READY, RUNNING, DONE, FAILED, WAITING, BLOCKED, CANCELLED = map(

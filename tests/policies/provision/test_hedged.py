@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from bursar.model.goal import Goal
@@ -25,7 +26,8 @@ from bursar.reproduce.spot_added import (
 )
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
-from bursar.runs.study import bag_subject, study
+from bursar.runs.study import Subject, bag_subject, study
+from bursar.simulate.faults import given
 from bursar.simulate.spot_trace import SpotTrace
 from bursar.testing import Scene, check_provisioner
 
@@ -188,3 +190,65 @@ def test_with_a_budget_few_spot_machines_are_tried_before_any_has_proved():
     later = Hedged(Market("USD", "undated", (SURE, SPOT)), BUDGET_ONLY)
     later.saw_before(scene.state)
     assert later._market(scene.state, scene.at)["spot"].limit > FIRST_TRIED
+
+
+def bag_of(*offers, budget, seconds, runs=3):
+    """Summaries of a bag with these run times, of which nobody tells anything."""
+    market = Market("USD", "undated", offers)
+    request = Request(
+        market=market, goal=Goal(budget=Money.parse(budget)), bag=Bag(count=len(seconds))
+    )
+    subject = Subject(request, lambda seed: given([round(one * SECOND) for one in seconds]))
+    return study(subject, Faults(0.0, 1.0, None, 0, ()), range(runs)).runs
+
+
+def by_seconds(name, hourly, pool="reliable", least=6):
+    price = Money.parse(f"{hourly / 3600:.9f}")
+    return Offer(name, price, SECOND, least * SECOND, limit=10, pool=pool)
+
+
+def test_a_budget_that_only_spot_prices_keep_is_not_spent_on_reliable_machines():
+    spot = by_seconds("spot", 0.12, "unreliable")
+    runs = bag_of(by_seconds("sure", 0.36), spot, budget="0.0111", seconds=[3] * 100)
+    assert [one.status for one in runs] == ["done"] * 3
+
+
+def test_a_long_task_is_waited_for_where_the_money_buys_no_reliable_machine():
+    spot = by_seconds("spot", 0.36, "unreliable", least=2)
+    dear = by_seconds("sure", 100, least=2)
+    runs = bag_of(dear, spot, budget="0.05", seconds=[0.1] * 60 + [4])
+    assert [one.status for one in runs] == ["done"] * 3
+    assert max(one.makespan_s for one in runs) < MINUTE / SECOND
+
+
+def test_money_that_buys_no_reliable_machine_buys_others_though_they_save_nothing():
+    sure = offer("sure", 1, billing=HOUR, boot=0)
+    spot = offer("spot", 0.99, billing=MINUTE, boot=0, pool="unreliable")
+    runs = bag_of(sure, spot, budget="0.5", seconds=[60] * 20)
+    assert [one.status for one in runs] == ["done"] * 3
+
+
+def test_where_spot_machines_are_refused_the_others_begin_as_without_them():
+    found = outcome(case(NEVER, budget="2"), BUDGET, 3)
+    assert found.time[1] < 1.05 * found.time[0]
+
+
+def test_known_run_times_do_not_rule_out_a_budget_for_spot_prices():
+    market = Market(
+        "USD", "undated", (by_seconds("sure", 0.36), by_seconds("spot", 0.12, "unreliable"))
+    )
+    known = Request(
+        market=market,
+        goal=Goal(budget=Money.parse("0.0125")),
+        bag=Bag(count=100),
+        runtime=3 * SECOND,
+        deviation=SECOND // 10,
+    )
+    subject = Subject(known, lambda seed: given([3 * SECOND] * 100))
+    runs = study(subject, Faults(0.0, 1.0, None, 0, ()), range(2)).runs
+    assert [one.status for one in runs] == ["done"] * 2
+    poor = msgspec.structs.replace(known, goal=Goal(budget=Money.parse("0.009")))
+    subject = Subject(poor, lambda seed: given([3 * SECOND] * 100))
+    run = study(subject, Faults(0.0, 1.0, None, 0, ()), range(1)).runs[0]
+    assert (run.status, float(run.money.committed)) == ("budget", 0.0)
+    assert "need about $0.0101" in run.why

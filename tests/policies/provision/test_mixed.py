@@ -12,12 +12,17 @@ from tests.policies.provision.pools import (
     run,
 )
 
-from bursar.model.market import Market
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.strategy import STATIC, Strategy, read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag
 from bursar.policies.pool_timeout import ENOUGH, FIRST
 from bursar.policies.provision.mixed import AWAITED_FOR
+from bursar.runs.faults import Faults
+from bursar.runs.request import Request
+from bursar.runs.study import bag_subject, study
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.unreliable import MortalMachines, Overlay, UnreliablePool, exponential
 from bursar.state import events as ev
@@ -270,3 +275,15 @@ def test_in_the_tail_an_announced_loss_brings_the_next_instance_of_the_strategy_
     sure = Strategy(0, 19 * MINUTE, 20 * MINUTE, 0.25)
     [starts] = starts_of_doomed(15 * MINUTE, strategy=sure)
     assert starts[1:] == [(13 * MINUTE, "sure")]
+
+
+def test_reliable_machines_do_it_where_the_money_buys_no_unreliable_one():
+    dear = Offer("spot", Money.parse("0.01"), SECOND, MINUTE, pool="unreliable")
+    sure = Offer("sure", Money.parse("0.012"), SECOND)
+    market = Market("USD", "undated", (sure, dear))
+    request = Request(
+        market=market, goal=Goal(budget=Money.parse("0.5")), bag=Bag(count=10), prefer="cheapest"
+    )
+    subject = bag_subject(request, 10, SECOND, SECOND // 10)
+    runs = study(subject, Faults(0.0, 1.0, None, 0, ()), range(2)).runs
+    assert [one.status for one in runs] == ["done"] * 2

@@ -11,6 +11,7 @@ from bursar.model.time import HOUR, MINUTE
 from bursar.policies.pool_timeout import FIRST
 from bursar.policies.provision.hedged import Hedged
 from bursar.policies.replicate.silent import Silent
+from bursar.state import events as ev
 from bursar.state.actions import Cancel, Wake
 from bursar.testing import Scene
 
@@ -89,3 +90,24 @@ def test_a_task_that_was_given_up_once_has_twice_as_long():
     assert cancelled(watched.asked()) == []
     watched.scene.pass_time(MINUTE)
     assert cancelled(watched.asked()) == [second]
+
+
+def test_a_task_that_only_proves_long_is_waited_for_where_silence_is_common_too():
+    watched, waits = Watched(), []
+    scene = watched.scene
+    watched.results(5, 10 * MINUTE)
+    for task in (6, 7, 8):  # nothing of them comes back
+        scene.start(task, scene.machine("spot", 9 * HOUR))
+    for _ in range(5):
+        began, ended = scene.at, []
+        scene.start(9, scene.machine("spot", 9 * HOUR))
+        while not ended:
+            watched.asked()
+            scene.pass_time(MINUTE)
+            ended = cancelled(watched.asked())
+        waits.append(scene.at - began)
+        for attempt in ended:
+            scene.tell(ev.CancelOrdered(scene.at, attempt, give_up=True))
+            scene.end(attempt, "cancelled")
+    assert watched.hedged.is_silent
+    assert waits == [40 * MINUTE, 40 * MINUTE, 80 * MINUTE, 80 * MINUTE, 160 * MINUTE]

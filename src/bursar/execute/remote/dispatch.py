@@ -25,7 +25,7 @@ from bursar.execute.remote.hub import Hub, Told
 from bursar.execute.remote.input_files import parts_to_send
 from bursar.execute.remote.machine_link import AnySent, MachineLink
 from bursar.execute.remote.packs import unpack
-from bursar.execute.reports import AttemptReport, LineReport, MachineReport, Report
+from bursar.execute.reports import AttemptReport, LineReport, MachineReport, Report, unwanted
 from bursar.execute.staging import TaskFiles
 from bursar.model.errors import DiskError
 from bursar.model.market import Offer
@@ -145,7 +145,7 @@ class RemoteDispatcher:
             )
             return
         if call is None:
-            self._report_at_once(AttemptReport(attempt, "success", answer=Answer(), wrote=False))
+            self._report_at_once(unwanted(attempt))
             return
         known = self._known[machine]
         new = tuple((code.number, code.data) for code in call.codes if code.number not in known)

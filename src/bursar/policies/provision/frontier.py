@@ -23,7 +23,7 @@ while most of the money is left, unless as many tasks as possible are wanted.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from math import exp, inf, isfinite, log
+from math import ceil, exp, inf, isfinite, log
 from random import Random
 from typing import Final
 
@@ -96,7 +96,11 @@ class Frontier(Provisioner):
         self.plan: LivePlan | None = None
         self._now = FleetNow(self.belief)
         self._idle = IdleChanges()
+        self.later_price: float | None = None
+        """the least price of work on machines that are not offered before others of them last"""
         self._plans = 0
+        self._is_first = True
+        """whether the next plan is the first, or that one counted on what is not there"""
         self._planned_for: tuple[int, int] | None = None
         """results and tasks not begun, when the last plan was made"""
         self._first_plan: Time = 0
@@ -140,6 +144,7 @@ class Frontier(Provisioner):
     def look_again(self) -> None:
         """What the last plan counted on is not there: plan as soon as possible."""
         self._planned_for = None
+        self._is_first = True
 
     # --- the role --------------------------------------------------------------------------------
 
@@ -203,22 +208,30 @@ class Frontier(Provisioner):
         """Rent the fleet that does it; stop where none would, unless it is to go on."""
         known = self.belief.first_fleet(view)
         self._plans += 1
-        if known.chance == 0 and not self.best_effort:
-            currency = view.market.currency
+        least = self._least_cost(known, view)
+        budget, currency = view.goal.budget or ZERO, view.market.currency
+        if known.chance == 0 and not self.best_effort and (least is known.cost or least > budget):
             return [
                 Stop(
                     f"{counted(len(view.ready), 'task')} need about"
-                    f" {format_money(known.cost, currency, up=True)}, as run times are known;"
-                    f" the budget is {format_money(view.goal.budget or ZERO, currency)}"
+                    f" {format_money(least, currency, up=True)}, as run times are known;"
+                    f" the budget is {format_money(budget, currency)}"
                 )
             ]
         if known.chance == 0:
             return []
         self._kept = known
         end = format_duration(known.upper_time)
-        cost = format_money(known.upper_cost, view.market.currency)
+        cost = format_money(known.upper_cost, currency)
         why = f"known run times: done within {end}, for {cost} ({known.chance:.0%})"
         return reconcile(view, Target(fleet=known.fleet, rent=why), now)
+
+    def _least_cost(self, known: KnownFleet, view: View) -> Money:
+        """What all tasks cost at least, also on machines that may be offered later."""
+        if self.later_price is None:
+            return known.cost
+        work = len(view.ready) * self.belief.times.mean * SECOND
+        return min(known.cost, Money(ceil(work * self.later_price)))
 
     def _is_as_expected(self, view: View, now: Time, kept: KnownFleet) -> bool:
         """Whether all machines are there, and the money does, as far as the results tell.
@@ -278,7 +291,8 @@ class Frontier(Provisioner):
             )
         # One long task may make the money seem short for a while; boots that were paid are lost.
         self._dropping = self._dropping + 1 if self.plan.wants_less else 0
-        self._confirm_more()
+        if not possible:
+            self._confirm_more()
         if self._plans == 1 and isfinite(left.money) and not self.belief.are_speeds_given:
             more = with_trials(self.plan.fleet, groups, left, self.belief.times)
             self.plan = msgspec.structs.replace(self.plan, fleet=more)
@@ -320,8 +334,8 @@ class Frontier(Provisioner):
         self._wanted_more = wants_more
 
     def _possible_means(self, view: View) -> Sequence[PossibleMean]:
-        """Means of run times, while nothing but the budget tells them, and nothing is rented."""
-        is_first = self._plans == 1 and not view.machines and not self.belief.count
+        """Means of run times, while nothing but the budget tells them."""
+        is_first, self._is_first = self._is_first and not self.belief.count, False
         is_asked = isfinite(self._now.left.money) and not isfinite(self._now.left.deadline)
         return self.belief.possible() if is_first and is_asked else ()
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from math import exp, inf, sqrt
+from math import exp, inf, log, sqrt
 from statistics import NormalDist
 from typing import Final
 
@@ -112,6 +112,7 @@ class BagBelief(RunTimes):
         assert self._runtime is not None and view.goal.budget is not None  # noqa: S101
         self._prior = self._first(view)
         self.speeds = {offer.name: offer.speed for offer in view.market.offers}
+        self.times = learn(self._prior, {}, {}, self.speeds)
         known = KnownRuntimes(self._runtime, self._deviation, self._history)
         return fleet_of_market(view.market, len(view.ready), known, view.goal.budget)
 
@@ -131,8 +132,8 @@ class BagBelief(RunTimes):
 
     def learn(self, view: View, ages: Mapping[str, Floats]) -> None:
         """Renew what is believed; ages by offer, of attempts under way, in seconds."""
-        if self._prior is None:
-            self._prior = self._first(view)
+        if self._prior is None or not (self.count or self._runtime):
+            self._prior = self._first(view)  # what the budget is believed to buy may be gone
         likely = likely_speeds(view.market)
         self.are_speeds_given = has_speeds(view.market)
         self.speeds, self.doubts = learn_speeds(
@@ -191,12 +192,16 @@ class BagBelief(RunTimes):
             return WorkPrior.known(self._runtime / SECOND, deviation / SECOND, self._history)
         budget = view.ledger.budget
         if budget is not None:
-            offers = [offer for offer in view.market.offers if offer.limit != 0]
-            sure = [offer for offer in offers if offer.pool == "reliable"]
-            speeds = likely_speeds(view.market)
-            price = min(price_of_slot(offer) / speeds[offer.name] for offer in sure or offers)
-            if price > 0:
-                return WorkPrior.of_budget(budget.nanos / (BELIEVED * view.total * price))
+            every, speeds = view.market.offers, likely_speeds(view.market)
+            offers = [one for one in every if one.limit != 0] or every
+            price = {one.name: price_of_slot(one) / speeds[one.name] for one in offers}
+            sure = [price[one.name] for one in offers if one.pool == "reliable"]
+            least = min(price.values())
+            if least > 0:
+                # Nobody knows whether it is meant for machines that may be taken away.
+                between = log(min(sure, default=least) / least)
+                mean = budget.nanos / (BELIEVED * view.total * least)
+                return WorkPrior.of_budget(mean, between)
         until = view.goal.deadline or 3600 * SECOND
         return WorkPrior(until / SECOND / DEADLINE_SHARE, 1.5, 0.8)
 
@@ -298,9 +303,12 @@ class FleetNow:
 
 
 def _new_rows(view: View, now: Time, belief: BagBelief) -> list[GroupRow]:
-    """Machines that might be rented."""
+    """Machines that might be rented; where nothing can be given back, those that can be paid."""
     found = []
+    left = None if view.machines else view.ledger.left
     for place, offer in enumerate(view.market.offers):
+        if left is not None and offer.entry_charge > left:
+            continue
         room = -(-(len(view.ready) + len(view.attempts)) // offer.slots)
         if offer.limit is not None:
             room = min(room, offer.limit - view.fleet.get(offer.name, 0))

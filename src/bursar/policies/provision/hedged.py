@@ -8,7 +8,8 @@ Those are offers like others to it, with some differences:
   is rented, so that they never raise the cost of a run;
 - what was refused is not counted on before one of it is up, nor what often falls silent;
 - where units are long, or the money is limited, few are tried first, and more as they prove to
-  last, so that the money left pays reliable machines for the rest whatever is lost;
+  last, so that the money left pays reliable machines for the rest whatever is lost. Where it would
+  not pay them anyway, there is nothing to keep for them;
 - with a deadline, reliable machines wait for them while that costs no more (`policies.spot_wait`);
 - a plan that counts on them ends earlier than the deadline, by the time in which what is lost can
   be done again. From the last moment at which reliable machines can do all that is left
@@ -34,7 +35,7 @@ from bursar.beliefs.spot_value import SpotValue
 from bursar.engine.roles import Provisioner, kinds_learned
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.money import ZERO, Money
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.release import is_long
 from bursar.model.time import Time
@@ -96,6 +97,9 @@ class Hedged(Provisioner):
         )
         self._reliable = [one for one in market.offers if one.pool == "reliable" and one.limit != 0]
         self._spot = [one for one in market.offers if one.pool == "unreliable"]
+        if isinstance(self.inner, Frontier):  # few are shown to it at first
+            prices = [one.price_of_work for one in self._spot if one.limit != 0]
+            self.inner.later_price = min(prices, default=None)
         self._value = SpotValue()
         self._last = LastMoment()
         self._wait = SpotWait(self._reliable, self._last)
@@ -106,6 +110,7 @@ class Hedged(Provisioner):
         self._asked: set[int] = set()
         """machines that no plan counts on before they are up"""
         self._least = min((one.price_of_work for one in self._reliable), default=None)
+        self._least_charge = min((one.entry_charge for one in self._reliable), default=ZERO)
         """of reliable machines"""
         self._made: tuple[Market, Terms, Market] | None = None
         """the last market that was made, and what it was made of"""
@@ -234,7 +239,7 @@ class Hedged(Provisioner):
 
     def _leave(self, view: View, now: Time) -> list[Release]:
         """Machines without a task that fall silent too often to get another one."""
-        if not self.is_silent:
+        if not self._shuns_unreliable(view):
             return []
         return self._refunding.give_back(
             view, now, SILENT, lambda machine: machine.offer.pool == "unreliable"
@@ -256,7 +261,7 @@ class Hedged(Provisioner):
             if (is_late or offer.name in view.refusals)
             and not is_refused(view, offer.name, now)
             and self._is_worth(offer, self._premium(offer, view, now))
-            and not self.is_silent
+            and not self._shuns_unreliable(view)
         ]
         fleet = {offer.name: view.fleet.get(offer.name, 0) + 1 for offer in asked}
         slots = len(view.ready)
@@ -264,7 +269,7 @@ class Hedged(Provisioner):
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         is_reliable = machine.offer.pool == "reliable"
-        if not (is_reliable or machine.attempts) and self.is_silent:
+        if not (is_reliable or machine.attempts) and self._shuns_unreliable(view):
             return Release(machine.id, reason=SILENT)
         if is_reliable and self.is_late(view, now) and _slots(view, self._spot):
             others = _slots(view, self._reliable) - machine.offer.slots
@@ -316,7 +321,8 @@ class Hedged(Provisioner):
 
     def _terms(self, offer: Offer, view: View, now: Time) -> tuple[int, int | None]:
         """The price of an unreliable offer, in billionths, and its limit."""
-        premium = self._value.premium(offer)
+        # What is wasted now and then costs nothing where all money left is for this one.
+        premium = 1.0 if self._is_last_hope(view) else self._value.premium(offer)
         limit = offer.limit if self._may_rent(offer, premium, view, now) else 0
         is_limited = view.ledger.left is not None or is_long(offer)
         if limit != 0 and is_limited and self._least is not None:
@@ -327,6 +333,8 @@ class Hedged(Provisioner):
         return ceil(offer.price.nanos * premium), limit
 
     def _may_rent(self, offer: Offer, premium: float, view: View, now: Time) -> bool:
+        if self._is_last_hope(view):
+            return True
         is_worth = self._is_worth(offer, premium) and not self.is_silent
         return is_worth and not self.is_late(view, now)
 
@@ -351,7 +359,10 @@ class Hedged(Provisioner):
             return FIRST_TRIED if is_short else 0
         if left is None:
             return view.total
-        spare = left.nanos - WASTED * (self._least or 0.0) * self._last.work_left(view)
+        needed = (self._least or 0.0) * self._last.work_left(view)
+        if left.nanos < needed or self._is_last_hope(view):
+            return view.total  # reliable machines would not do it: there is nothing to keep
+        spare = left.nanos - WASTED * needed
         lost = offer.entry_charge.nanos
         if is_short:
             time = view.boot_time(offer, view.now) + self._last.mean / offer.speed
@@ -362,6 +373,17 @@ class Hedged(Provisioner):
         """Whether work costs enough less there than on the cheapest reliable machine."""
         least = self._least
         return least is None or premium * offer.price_of_work <= (1 - SAVING) * least
+
+    def _is_last_hope(self, view: View) -> bool:
+        """Whether the money left buys no reliable machine, and none is there."""
+        left = view.ledger.left
+        if left is None or left >= self._least_charge:
+            return False
+        return not _slots(view, self._reliable)
+
+    def _shuns_unreliable(self, view: View) -> bool:
+        """Whether such machines often return nothing, and others may do the rest."""
+        return self.is_silent and not self._is_last_hope(view)
 
     def _premium(self, offer: Offer, view: View, now: Time) -> float:
         """The premium of one that is rented now, with its boot and what is paid beyond the end."""

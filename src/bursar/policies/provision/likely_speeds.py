@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import exp, log
+from statistics import fmean
 from typing import Final
 
 from bursar.model.market import Market, Offer
@@ -18,13 +19,19 @@ def has_speeds(market: Market) -> bool:
 
 
 def likely_speeds(market: Market) -> dict[str, float]:
-    """Those that the market tells; else a slot that costs more is likely to be faster."""
+    """Those that the market tells; else a slot that costs more is likely to be faster.
+
+    What may be taken away is cheap for that, and not because it is slow: pools are alike.
+    """
     offers = market.offers
     if has_speeds(market) or any(not offer.price.nanos for offer in offers):
         return {offer.name: offer.speed for offer in offers}
     logs = {offer.name: log(price_of_slot(offer)) for offer in offers}
-    middle = sum(logs.values()) / len(logs)
-    return {name: exp(BY_PRICE * (one - middle)) for name, one in logs.items()}
+    middle = {
+        pool: fmean(logs[one.name] for one in offers if one.pool == pool)
+        for pool in {offer.pool for offer in offers}
+    }
+    return {o.name: exp(BY_PRICE * (logs[o.name] - middle[o.pool])) for o in offers}
 
 
 def price_of_slot(offer: Offer) -> float:

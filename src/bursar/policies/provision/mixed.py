@@ -159,6 +159,9 @@ class Mixed(Provisioner):
         )
         if not self._reliable or any(one.all for one in counts):
             return False
+        left = view.ledger.left
+        if left is not None and all(one.entry_charge > left for one in self._unreliable):
+            return True
         refusals = [view.refusals.get(offer.name) for offer in self._unreliable]
         return all(one is not None and one.last - one.since >= AWAITED_FOR for one in refusals)
 

@@ -4,8 +4,8 @@ A host of a grid, or somebody's desktop, may fall silent: nobody reports that, a
 for in vain. So an attempt there that takes far longer than any other is given up, and its task goes
 back to the bag: after four times the mean (ExPERT, section 5.3), and never before twice the longest
 time so far, as some tasks are just long. Each time that a task is given up, the next attempt has
-twice as long, unless silence is common. Where it is, and close to the deadline, the longest time so
-far is enough.
+twice as long; where silence is common, each second time. Close to the deadline the longest time so
+far is enough there.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from bursar.state.view import View
 
 IN_LONGEST: Final = 2
 """Times the longest attempt that returned a result."""
+BY_CHANCE: Final = 2
+"""Times in a row that silent hosts may get the same task, where silence is common."""
 
 
 class Silent(AtRisk):
@@ -111,8 +113,9 @@ class Silent(AtRisk):
             if number not in view.attempts:
                 continue
             times = self._given_up[view.attempts[number].task]
-            if times and not self._hedged.is_silent:
-                end = began + (limit << min(times, MOST_DOUBLINGS))
+            doublings = times // BY_CHANCE if self._hedged.is_silent else times
+            if doublings:
+                end = began + (limit << min(doublings, MOST_DOUBLINGS))
                 heappush(self._waited_for, (end, number))
             else:
                 yield from self._give_up(number, view)

@@ -9,7 +9,7 @@ from bursar.model.time import Time
 from bursar.state import events as ev
 from bursar.state.appliers.tasks import judge, make_ready
 from bursar.state.facts import RunFacts
-from bursar.state.task_status import DONE, READY, RUNNING
+from bursar.state.task_status import CANCELLED, DONE, READY, RUNNING
 from bursar.state.view import Attempt
 from bursar.state.work_plans import FIRST_WORK
 
@@ -64,6 +64,12 @@ def attempt_ended(state: RunFacts, event: ev.AttemptEnded) -> None:
     elif event.outcome in ("failed", "timeout"):
         state.failures[task] += 1
         judge(state, task, event)
+    elif event.unwanted and state.status[task] == RUNNING:
+        state.status[task] = CANCELLED
+        state.cancelled += 1
+        state.last_settled = event.at
+        state.demand.change(-1, event.at, state.work.owner_of(task))
+        state.changes.blocked.note(task)
     end_attempt(state, attempt, event.at, event.runtime, event.outcome)
 
 
