@@ -64,6 +64,11 @@ class Workplace:
             if one.name.isdecimal()
         }
 
+    def results_of(self, run, count):
+        """Wait until so many tasks of a run have results: which ones is up to its placer."""
+        place = self.directory / ".bursar" / run / "outputs"
+        return eventually(lambda: sum(one.name.isdecimal() for one in listed(place)) >= count, 60)
+
     def processes(self, part=""):
         """Numbers of the living ones whose command has this in it."""
         found = []
@@ -89,6 +94,11 @@ class Lab(Workplace):
         text = MARKET.format(more=more, billing=billing, limit=limit)
         (self.directory / "market.toml").write_text(text)
         return ("--market", "market.toml", "--budget", budget)
+
+
+def listed(directory):
+    """What is in it, if it is there."""
+    return list(directory.iterdir()) if directory.exists() else []
 
 
 def expected(tasks):

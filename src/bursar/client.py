@@ -207,6 +207,8 @@ class Client(Closable):
                         iter(PAUSES),
                     )
                     yield event
+                # It was cut off, perhaps by a proxy that closes what is quiet.
+                time.sleep(next(pauses, PAUSES[-1]))
             except ServiceError as error:
                 pause = next(pauses, PAUSES[-1])
                 if not _may_succeed(error) or time.monotonic() + pause > end:
@@ -217,6 +219,8 @@ class Client(Closable):
         """Those of one connection; ends quietly when that is lost."""
         connection, response = self._open("GET", path, None, {"Accept": "text/event-stream"})
         try:
+            if response.headers.get_content_type() != "text/event-stream":
+                raise ServiceError(f"{self.url} answers with something else: no events", 200)
             event: Answer = {"event": "message", "id": None}
             data = ""
             for raw in response:

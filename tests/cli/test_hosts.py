@@ -42,7 +42,7 @@ def machines_on(server):
 def test_hosts_by_ssh(lab, server):
     hosts = lab.market('hosts = ["ada", "grace", "edsger"]', billing="1m")
     run = lab.start("run", *ON_SSH, *hosts, "--name", "h", "./task.sh 0.5 {}", ":::", *TASKS)
-    assert eventually((lab.directory / ".bursar/h/outputs/1").exists, 60)
+    assert lab.results_of("h", 1)
     keys = secrets_of(lab.directory / ".bursar/h")
     everything = [int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal()]
     assert not processes_that_show(keys, everything)
@@ -59,7 +59,7 @@ def test_hosts_that_ssh_cannot_reach_any_more_go_on_and_end_with_their_leases(la
     hosts = lab.market('hosts = ["ada"]', billing="25s", limit=1)
     words = ("--name", "h", "./task.sh 0.5 {}", ":::", *TASKS[:8])
     run = lab.start("run", *ON_SSH, *hosts, *words)
-    assert eventually((lab.directory / ".bursar/h/outputs/1").exists, 60)
+    assert lab.results_of("h", 1)
     server.stop()
     reported, _ = run.communicate(timeout=120)
     assert run.returncode == 0, reported
@@ -78,7 +78,7 @@ def test_a_host_that_a_resumed_run_cannot_reach_is_paid_to_the_end_of_its_lease(
     hosts = lab.market('hosts = ["ada"]', billing="1s", limit=1)
     words = ("--name", "h", "./task.sh 0.5 {}", ":::", *TASKS[:8])
     run = lab.start("run", *ON_SSH, *hosts, *words)
-    assert eventually((lab.directory / ".bursar/h/outputs/1").exists, 60)
+    assert lab.results_of("h", 1)
     run.kill()
     run.communicate()
     server.stop()

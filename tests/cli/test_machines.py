@@ -52,7 +52,7 @@ def test_killed_and_resumed_on_a_cluster_its_machines_are_adopted(lab, tmp_path_
         market = lab.market(billing="10m")
         run = lab.start("run", *where, *market, "--name", "c", "./task.sh 0.5 {}", ":::", *TASKS)
         agents = cluster.directory / "m"
-        assert eventually((lab.directory / ".bursar/c/outputs/3").exists, 60)
+        assert lab.results_of("c", 3)
         run.kill()
         run.communicate()
         assert len(list(agents.iterdir())) == 2, "the machines ended with bursar"

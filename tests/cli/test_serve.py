@@ -93,6 +93,7 @@ def test_work_is_submitted_shown_and_cancelled(place, url, bursar):
     assert "whose token? give --user with one of ann, bob" in err
     _, err = bursar("serve", *PAID, "--user=ann=5/h", "--user=bob=5/h", code=2)
     assert "run service is being run by process" in err
+    assert re.search(r"service +running .* 2 accounts ", bursar("status")[0])
 
 
 def test_a_service_is_not_confused_with_another(place, url, bursar):

@@ -253,6 +253,72 @@ def test_what_a_link_leads_to_is_published_and_not_the_link(tmp_path):
     assert not (files / "link").is_symlink()
 
 
+@pytest.mark.parametrize("leads", [".", "..", "../..", "../../../..", "/"])
+def test_a_link_to_a_directory_that_holds_it_is_not_followed(tmp_path, leads):
+    """As `latest -> .`: publishing it would have no end, nor would reading it."""
+    make = f"mkdir -p made/sub; echo 1 > made/sub/a; ln -s {leads} made/sub/back"
+    use = "ls made/sub > all; cat made/sub/a >> all"
+    place, staging = stage_for(tmp_path, "copied", (make, [], ["made"]), (use, ["made"], ["all"]))
+    files = perform_all(place, staging, 2)
+    assert (files / "all").read_text() == "a\n1\n"
+
+
+def test_links_across_are_followed_once(tmp_path):
+    make = "mkdir -p made/x made/y; echo 1 > made/x/a; ln -s ../y made/x/y; ln -s ../x made/y/x"
+    use = "cat made/y/x/a > all; test ! -e made/y/x/y"
+    place, staging = stage_for(tmp_path, "copied", (make, [], ["made"]), (use, ["made"], ["all"]))
+    assert (perform_all(place, staging, 2) / "all").read_text() == "1\n"
+
+
+def test_a_link_to_a_directory_elsewhere_stays_one_and_readers_get_copies(tmp_path):
+    """The run does not copy what may be terabytes."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "large").write_text("large\n")
+    make = f"mkdir made; ln -s {tmp_path}/data made/data; ln -s {tmp_path}/data whole"
+    use = "cat made/data/large whole/large > all; echo mine > made/data/large"
+    place, staging = stage_for(
+        tmp_path, "copied", (make, [], ["made", "whole"]), (use, ["made", "whole"], ["all"])
+    )
+    files = perform_all(place, staging, 2)
+    assert (files / "all").read_text() == "large\nlarge\n"
+    assert (files / "made" / "data").is_symlink()
+    assert (tmp_path / "data" / "large").read_text() == "large\n"
+
+
+def test_devices_and_pipes_are_not_copied(tmp_path):
+    """They have no end."""
+    make = (
+        "mkdir made; mkfifo made/pipe; ln -s /dev/zero made/zero; ln -s /dev/zero zero; echo 1 > a"
+    )
+    place, staging = stage_for(
+        tmp_path,
+        "copied",
+        (f"{make}; echo 1 > a", [], ["made", "zero", "a"]),
+        ("ls made | wc -l > all; cat a >> all", ["made", "a"], ["all"]),
+        ("true", ["zero"], ["none"]),
+    )
+    files = perform_all(place, staging, 2)
+    assert (files / "all").read_text() == "0\n1\n"
+    attempt = place[2].start(3, 1)
+    done = execute(staging.prepare(3, attempt), place[0])
+    assert (done.returncode, "cannot copy the files of the task" in done.stderr) == (126, True)
+
+
+def test_tasks_that_are_in_the_way_of_each_other_do_not_end_the_run(tmp_path):
+    """One writes a file, the other a directory of that name."""
+    deep = "/".join(["d" * 200] * 15)
+    place, staging = stage_for(
+        tmp_path,
+        "copied",
+        ("echo 1 > p", [], ["p"]),
+        ("mkdir p; echo 2 > p/q", [], ["p/q"]),
+        (f"mkdir -p o/{deep} && cd o && chmod 0 . && echo 3 > ../a", [], ["o", "a"]),
+    )
+    files = perform_all(place, staging, 3)
+    assert (files / "p").read_text() == "1\n"
+    assert (files / "a").read_text() == "3\n"
+
+
 def test_what_a_link_in_the_place_of_a_copy_leads_to_is_left_alone(tmp_path):
     """A task puts a link to the user's directory where the copies of what it reads were."""
     swap = f"rm -r d; ln -s {tmp_path}/precious d; echo 1 > made"

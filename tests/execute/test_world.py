@@ -237,9 +237,12 @@ def test_machines_that_are_not_found_are_lost_and_charged_to_now(crashed):
     stand = take_over(crashed)
     assert not crashed.state.machines
     downs = [event for event in crashed.events if isinstance(event, ev.MachineDown)]
-    assert {(down.cause, down.why) for down in downs} == {
-        ("lost", "gone before the run was resumed")
-    }
+    why = "gone before the run was resumed"
+    assert [(down.machine, down.cause, down.why) for down in downs] == [
+        (1, "lost", why),
+        (2, "released", why),  # as ordered
+        (3, "lost", why),
+    ]
     assert all(SECOND <= down.ended <= down.at for down in downs)
     assert stand.renter.asked == []
 
@@ -306,6 +309,7 @@ def test_a_machine_that_was_to_go_and_one_that_nobody_knows_are_ended(crashed):
     assert not crashed.state.machines
     down = next(e for e in crashed.events if isinstance(e, ev.MachineDown) and e.machine == 2)
     assert down.ended == HOUR, "it lives, so that it may cost all that was paid for it"
+    assert down.cause == "released", "nobody took it away"
 
 
 def test_a_machine_whose_lease_is_about_to_end_is_not_kept():

@@ -156,7 +156,7 @@ def test_operators_of_a_shell_are_fine_between_quotes(command):
         (["./sim.sh"], {}, "the command has no arguments: give them after ':::'"),
         (["./sim.sh {}"], {}, "or run it as it is with --repeat N"),
         ([], {}, "the command has no arguments"),
-        ([":::", "a"], {}, "there is no command; write one, for example 'sh -c {}', before ':::'"),
+        ([":::", "a"], {}, "there is no command; write one, for example 'sh -c {}'"),
         (["", ":::", "a"], {}, "there is no command"),
         (["x 'y {}", ":::", "a"], {}, "the command 'x 'y {}': no closing quotation; fix"),
         (["x y\\", ":::", "a"], {}, "no escaped character; fix the quotes"),

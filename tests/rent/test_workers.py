@@ -89,6 +89,38 @@ def test_machines_that_were_left_are_found_with_their_workers(left):
     assert len(asyncio.run(cluster.find_left()).found) == 2
 
 
+def pausing(fraction):
+    """From when a worker uses so much of its memory, it takes no more tasks of Dask."""
+
+    def pause(_, dask_worker):
+        dask_worker.memory_manager.memory_limit = 10**12
+        dask_worker.memory_manager.memory_pause_fraction = fraction
+
+    return pause
+
+
+def test_machines_beside_workers_that_are_short_of_memory_are_found_and_no_new_ones_put_there(left):
+    """Dask pauses such a worker; what bursar has on its computer lives on."""
+    cluster, tokens = left
+
+    def are_paused(number):
+        found = asyncio.run(cluster.known_workers())
+        return sum(worker.is_paused for worker in found) == number
+
+    asyncio.run(cluster.run_on_workers(pausing(1e-9), None))
+    try:
+        assert eventually(lambda: are_paused(2))
+        renter = WorkerRenter(RunClock(0, None).now, cluster, MARKET)
+        assert sorted(one.machine for one in renter.survey().found) == [7, 12]
+        workers = asyncio.run(cluster.workers())
+        assert cluster.choose(Wanted(tokens[0], "", None), workers, {}).name == "w-1"
+        renter.release([7, 12])
+        assert cluster.choose(Wanted("another", "w-1", None), workers, {}) is None
+    finally:
+        asyncio.run(cluster.run_on_workers(pausing(0.9), None))
+        assert eventually(lambda: are_paused(0))
+
+
 def test_a_worker_that_does_not_answer_may_have_machines_of_its_offer(left, monkeypatch):
     cluster, _ = left
     ask = cluster.run_on_workers

@@ -103,6 +103,12 @@ def test_a_summary_is_drawn_with_bars_of_tasks_and_money():
     )
 
 
+def test_money_of_many_intervals_is_not_drawn_as_a_part_of_that_of_one():
+    money = Spending("0.30", "1.00", "USD", 3600.0)
+    picture = drawn(Summary("x", "done", "", Tasks(1, 1, 0), money, makespan_s=90.0))
+    assert "$1.00 within $0.30/h" in picture.find("{*}title").text
+
+
 @pytest.mark.parametrize(
     ("values", "unit", "marks"),
     [

@@ -14,6 +14,9 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import make_bag
 from bursar.report.summary import (
     EXIT_CODES,
+    Spending,
+    Summary,
+    Tasks,
     budget_shown,
     money_line,
     prices_text,
@@ -323,6 +326,32 @@ def test_the_money_of_an_interval_is_reported_as_such():
     assert summarise(scene.state).money.committed_in_interval == "0.10"
     scene.tell(ev.RunEnded(scene.at, "interrupted", "Ctrl-C"))
     assert money_line(digest_of(scene.state), first=False) == "$0.40 committed within $0.30/h"
+
+
+def test_budgets_of_several_users_for_intervals_of_their_own_have_no_sum():
+    """One would be read as a limit that the money of all intervals exceeds."""
+    hourly, daily = Budget(Money.parse("0.10"), HOUR), Budget(Money.parse("0.20"), 24 * HOUR)
+    scene = scene_of(budget=None)
+    scene.tell(ev.GoalChanged(0, Goal(accounts=(Account("ann", hourly), Account("bob", daily)))))
+    assert summarise(scene.state).money.budget is None
+    assert "of 2 accounts" in money_line(digest_of(scene.state))
+    whole = tuple(Account(name, Budget(Money.parse("3"))) for name in ("ann", "bob"))
+    scene.tell(ev.GoalChanged(0, Goal(accounts=whole)))
+    assert summarise(scene.state).money.budget == "6.00"
+
+
+@pytest.mark.parametrize(
+    ("budget", "every_s", "shown"),
+    [
+        (None, None, "0.40 USD"),
+        ("2.50", None, "0.40 of 2.50 USD"),
+        ("0.30", 3600.0, "0.40 within 0.30 USD/h"),
+    ],
+)
+def test_a_notebook_says_what_the_money_was_limited_to(budget, every_s, shown):
+    money = Spending(budget, "0.40", "USD", every_s)
+    summary = Summary("x", "done", "", Tasks(1, 1, 0), money, 1.0)
+    assert summary._repr_html_().endswith(f" 1.0 s, {shown}")
 
 
 def test_a_run_that_sleeps_until_the_next_interval_says_until_when():

@@ -101,16 +101,25 @@ def _row(found: RunDir) -> tuple[str, ...]:
         digest = load_digest(found.journal)
     except BursarError as error:
         return (found.name, f"unreadable: {_reason(found, error)}", "", "", "", "")
-    currency, budget, interval = digest.currency, digest.budget, digest.interval
-    every = "" if interval is None else format_interval(interval.every)
+    currency = digest.currency
     return (
         found.name,
         _status(found, digest),
         f"{digest.done:,}/{digest.total:,}",
         format_money(digest.committed, currency),
-        "none" if budget is None else f"{format_money(budget, currency)}{every}",
+        _budget(digest),
         format_duration(digest.elapsed),
     )
+
+
+def _budget(digest: Digest) -> str:
+    """Budgets of several accounts may be for intervals of their own: they have no sum."""
+    if digest.accounts > 1:
+        return counted(digest.accounts, "account")
+    if digest.budget is None:
+        return "none"
+    every = "" if digest.interval is None else format_interval(digest.interval.every)
+    return f"{format_money(digest.budget, digest.currency)}{every}"
 
 
 def _status(found: RunDir, digest: Digest) -> str:

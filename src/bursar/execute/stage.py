@@ -6,10 +6,12 @@ task whose files are copied. Arguments: a file that holds the order, and the com
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 
 CANNOT_RUN = 126
@@ -37,11 +39,58 @@ def prepare(order: StageOrder) -> None:
     for source, name in order.copies:
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)  # noqa: PTH103, PTH120
         if os.path.isdir(source):  # noqa: PTH112
-            shutil.copytree(source, name, dirs_exist_ok=True)
+            copy_tree(source, name)
         else:
-            shutil.copy(source, name)
+            copy_file(source, name)
     if order.shows:
         show(order.shows, order.directory)
+
+
+def copy_tree(source: str, target: str) -> None:
+    """A directory with all that is in it; links that lead nowhere, pipes and devices stay."""
+    os.makedirs(target, exist_ok=True)  # noqa: PTH103
+    for path, name in walk(source):
+        there = os.path.join(target, name)  # noqa: PTH118
+        if os.path.isdir(path):  # noqa: PTH112
+            os.makedirs(there, exist_ok=True)  # noqa: PTH103
+        elif os.path.isfile(path):  # noqa: PTH113
+            copy_file(path, there)
+
+
+def copy_file(source: str, target: str) -> None:
+    """A device would have no end."""
+    if os.path.exists(source) and not os.path.isfile(source):  # noqa: PTH110, PTH113
+        raise OSError(errno.EINVAL, "not a file or a directory", source)
+    shutil.copy(source, target)
+
+
+def walk(source: str, within: str = "") -> Iterator[tuple[str, str]]:
+    """Everything in a directory: its path, and its name from there; directories before their files.
+
+    Links are followed, but none to a directory in which it lies, or from which it was reached:
+    that would never end. With `within`, a real path, none that leads out of it.
+    """
+    waiting: list[tuple[str, str, tuple[str, ...]]] = [(source, "", (os.path.realpath(source),))]
+    while waiting:
+        place, below, through = waiting.pop()
+        for entry in sorted(os.listdir(place)):  # noqa: PTH208
+            path, name = os.path.join(place, entry), os.path.join(below, entry)  # noqa: PTH118
+            if not os.path.isdir(path):  # noqa: PTH112
+                yield path, name
+                continue
+            is_link = os.path.islink(path)  # noqa: PTH114
+            real = os.path.realpath(path) if is_link else os.path.join(through[-1], entry)  # noqa: PTH118
+            if is_link and any(_is_in(one, real) for one in through):
+                continue
+            yield path, name
+            if not is_link:
+                waiting.append((path, name, (*through[:-1], real)))
+            elif not within or _is_in(real, within):
+                waiting.append((path, name, (*through, real)))
+
+
+def _is_in(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
 
 
 def show(source: str, target: str) -> None:

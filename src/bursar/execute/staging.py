@@ -12,13 +12,14 @@ its own, so that attempts of one task never meet:
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from tempfile import mkstemp
 from typing import Final, NamedTuple, Protocol
@@ -40,6 +41,10 @@ SHARED: Final = "shared"
 COPIED: Final = "copied"
 MODES: Final = (SHARED, COPIED)
 FILES: Final = "files"
+IN_THE_WAY: Final = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
+"""what tasks do to each other, and to themselves"""
+CHANGED: Final = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, errno.ENAMETOOLONG)
+"""what becomes of a directory that a task wrote"""
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
@@ -192,8 +197,10 @@ class CopiedFiles:
         reads, writes = _reads(self._state, task), _writes(self._state, task)
         store = self._store(task)
         try:
+            if writes:
+                store.mkdir(parents=True, exist_ok=True)
             for name in writes:
-                _provide(place / name, store / name)
+                _provide(place / name, store / name, place)
         except OSError as error:
             raise InputError(
                 f"{store}: cannot keep what task {task} wrote: {error}; fix that, then"
@@ -252,7 +259,8 @@ def remove_copies(root: Path, name: str, reads: Iterable[str], writes: Iterable[
     for path in map(Path, reads):
         if path not in holding:
             parts = (name, FILES, *path.parts)
-            with suppress(OSError), opened(parts[:-1], str(root)) as directory:
+            # a directory may be too deep for removing it by recursion
+            with suppress(OSError, RecursionError), opened(parts[:-1], str(root)) as directory:
                 remove(parts[-1], directory)
 
 
@@ -308,21 +316,46 @@ def _missing(directory: Path, names: Sequence[str]) -> list[str]:
     return [name for name in names if not os.path.exists(directory / name)]  # noqa: PTH110
 
 
-def _provide(source: Path, target: Path) -> None:
+def _provide(source: Path, target: Path, place: Path) -> None:
     """Let a file, or the files of a directory, be found elsewhere, too, those that lack there.
 
-    Each appears as a whole. What is gone by now, since somebody tidied up, is left out.
+    Each appears as a whole. What is gone by now, since somebody tidied up, is left out, and so is
+    what stands where another task has put something else. A link to a directory that leads out of
+    `place` stays one: nobody knows how much lies there.
     """
-    if source.is_dir():
-        shutil.copytree(source, target, copy_function=_link, dirs_exist_ok=True)
-    else:
+    within = os.path.realpath(place)
+    if not source.is_dir():
+        _put(source, target, within)
+        return
+    with _left_out(CHANGED):
+        _put(source, target, within)
+        for path, name in stage.walk(str(source), within):
+            _put(Path(path), target / name, within)
+
+
+def _put(source: Path, target: Path, within: str) -> None:
+    with _left_out(IN_THE_WAY):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _link(str(source), str(target))
+        if not source.is_dir():
+            _link(str(source), str(target))
+        elif (real := Path(os.path.realpath(source))).is_relative_to(within):
+            target.mkdir(exist_ok=True)
+        elif not os.path.lexists(target):
+            target.symlink_to(real)
+
+
+@contextmanager
+def _left_out(numbers: Collection[int]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in numbers:
+            raise
 
 
 def _link(source: str, target: str) -> None:
-    if os.path.lexists(target) or not os.path.exists(source):  # noqa: PTH110
-        return
+    if os.path.lexists(target) or not os.path.isfile(source):  # noqa: PTH113
+        return  # a device has no end
     if not os.path.islink(source):  # noqa: PTH114 (what it leads to may be somebody else's)
         with suppress(OSError):  # not every file system has links, nor for files of others
             os.link(source, target)

@@ -155,7 +155,7 @@ class RealWorld:
             one = found.get(machine.id)
             if one is None or not self._can_keep(machine, now):
                 doubt = _doubt(survey, machine)
-                events.append(self._lost(machine, now, doubt, is_found=one is not None))
+                events.append(self._gone(machine, now, doubt, is_found=one is not None))
                 continue
             del found[machine.id]
             why = "the run was resumed"
@@ -173,8 +173,11 @@ class RealWorld:
         stays = now + self.lead(machine.offer) < machine.until
         return stays and not machine.leaving and not self._clock.is_doubtful
 
-    def _lost(self, machine: Machine, now: Time, doubt: str, *, is_found: bool) -> ev.MachineDown:
-        """It is charged for what it may have cost: all that is paid, if nobody knows."""
+    def _gone(self, machine: Machine, now: Time, doubt: str, *, is_found: bool) -> ev.MachineDown:
+        """It is charged for what it may have cost: all that is paid, if nobody knows.
+
+        One that was being released is not lost: it went as ordered.
+        """
         ended, why = min(now, machine.until), "gone before the run was resumed"
         if is_found:
             ended, why = machine.until, "ended when the run was resumed"
@@ -182,7 +185,8 @@ class RealWorld:
             ended, why = machine.until, doubt
         elif self._clock.is_doubtful:
             ended, why = machine.until, f"{why}, at an unknown time: the clock was set back"
-        return ev.MachineDown(now, machine.id, "lost", ended, why)
+        cause: ev.DownCause = "released" if machine.releasing else "lost"
+        return ev.MachineDown(now, machine.id, cause, ended, why)
 
     # --- decisions -------------------------------------------------------------------------------
 

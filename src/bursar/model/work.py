@@ -142,9 +142,13 @@ def make_bag(
     if not width:
         raise InputError("task 1 has no arguments: give some, or repeat the command instead")
     names = tuple(columns) or tuple(str(number) for number in range(1, width + 1))
+    for place, name in enumerate(columns):
+        if name in columns[:place]:
+            raise InputError(f"the column {shown(name)} appears twice; rename one")
     for number, row in enumerate(rows, 1):
         if len(row) != len(names):
-            raise InputError(f"task {number} has {len(row)} arguments, but {len(names)} are needed")
+            given = counted(len(row), "argument")
+            raise InputError(f"task {number} has {given}, but {len(names)} are needed")
         _check_text(row, f"an argument of task {number}")
     words = _check_template(template, names, named=bool(columns), shell=shell)
     if not any(holes(word, names) for word in words):
@@ -173,7 +177,7 @@ def _check_template(
     """The words of the template, fit to be filled from these columns."""
     words = (" ".join(template),) if shell else tuple(template)
     if not words or not words[0].strip():
-        raise InputError("there is no command; write one, for example 'sh -c {}', before ':::'")
+        raise InputError("there is no command; write one, for example 'sh -c {}'")
     _check_text(words, "the command")
     for found in (perl_in(" ".join(words)), *(missing(word, columns) for word in words)):
         for hole in found:

@@ -291,10 +291,10 @@ def summary_svg(summary: Summary) -> str:
     of_tasks = [(count / max(1, tasks.total), colour) for _, count, colour in counts]
     line = ", ".join(f"{count:,} {word}" for word, count, _ in counts if count) or "no task"
     committed = float(money.committed)
-    budget = None if money.budget is None else float(money.budget)
-    whole = max(committed, budget or 0.0) or 1.0
+    budget = 0.0 if money.budget is None else float(money.budget)
+    whole = max(committed, budget if money.every_s is None else 0.0) or 1.0
     of_money = [(committed / whole, MARKED), (1 - committed / whole, COLOURS["ahead"])]
-    limit = "" if budget is None else f" of {_money(budget, money.currency)}"
+    limit = money.limited_to(_money(budget, money.currency))
     cost = f"{_money(committed, money.currency)}{limit}" if committed else "free of charge"
     took = duration(seconds(summary.makespan_s))
     parts = [

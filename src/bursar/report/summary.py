@@ -9,12 +9,12 @@ from typing import Final
 
 import msgspec
 
-from bursar.model.budget_text import format_budget
+from bursar.model.budget_text import format_budget, format_interval
 from bursar.model.goal import Budget, Goal
 from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.text import counted
-from bursar.model.time import SECOND, Time, format_duration
+from bursar.model.time import SECOND, Time, format_duration, seconds
 from bursar.state.digest import NO_OUTPUTS, Digest, Promise, digest_of
 from bursar.state.events import Status
 from bursar.state.state import RunState
@@ -56,12 +56,21 @@ class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
     """Exact decimals, as text."""
 
     budget: str | None
+    """of the run, or for each interval; None: there is none, or users have one each"""
     committed: str
     currency: str
     every_s: float | None = None
     """the budget is for each interval of so many seconds"""
     committed_in_interval: str | None = None
     """in that of the last event"""
+
+    def limited_to(self, budget: str) -> str:
+        """What stands behind the committed money: ` of $2.50`, ` within $0.05/6 s` or nothing."""
+        if self.budget is None:
+            return ""
+        if self.every_s is None:
+            return f" of {budget}"
+        return f" within {budget}{format_interval(seconds(self.every_s))}"
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -78,9 +87,9 @@ class Summary(msgspec.Struct, frozen=True):
         """In a notebook: how the run ended."""
         status = "running" if self.status is None else STATUS_TEXT[self.status]
         money = self.money
-        budget = "" if money.budget is None else f" of {money.budget}"
         done = f"{self.tasks.done:,} of {counted(self.tasks.total, 'task')} done"
-        cost = f"{money.committed}{budget} {money.currency}"
+        limit = money.limited_to(f"{money.budget} {money.currency}")
+        cost = f"{money.committed}{limit or f' {money.currency}'}"
         why = f"<br>{escape(self.why_text)}" if self.why_text else ""
         span = format_duration(round(self.makespan_s * SECOND))
         return f"<b>{escape(self.run)}</b>: {status}. {done} in {span}, {escape(cost)}{why}"

@@ -107,7 +107,8 @@ async def _workers(site: RunSite, asked: OptionWords) -> Sequence[FoundWorker]:
     scheduler = site.scheduler
     cluster = GivenCluster("", scheduler, trust=site.trust_cluster)
     try:
-        return await asyncio.wait_for(cluster.known_workers(), 15)
+        workers = await asyncio.wait_for(cluster.known_workers(), 15)
+        return [worker for worker in workers if not worker.is_paused]
     except UnprovedPeerError as error:
         raise InputError(
             f"{error}; if you trust its network, add {asked.option('trust_cluster')}"

@@ -53,7 +53,8 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
     currency: str
     committed: Money
     budget: Money | None = None
-    """of all accounts, for the whole run or for each interval"""
+    """of all accounts, for the whole run or for each interval; None: there is none, or there are
+    several accounts with intervals, of which the budgets have no sum"""
     interval: IntervalMoney | None = None
     """None: the budget is for the whole run, or there are several accounts"""
     accounts: int = 1
@@ -114,7 +115,7 @@ def digest_of(state: RunState, failures: FailureGroups | None = None) -> Digest:
         done=state.done,
         currency=state.market.currency,
         committed=state.ledger.committed,
-        budget=state.ledger.budget,
+        budget=_budget(state),
         interval=interval_money(state),
         accounts=len(state.ledger.accounts),
         refill_awaited=refill_awaited(state),
@@ -147,6 +148,12 @@ def _chance(state: RunState) -> float | None:
         return None
     since = state.periods[-1][0] if state.periods else 0
     return last.chance if last.at >= since else None
+
+
+def _budget(state: RunState) -> Money | None:
+    budgets = state.goal.budgets().values()
+    is_renewed = any(one is not None and one.every is not None for one in budgets)
+    return None if is_renewed and len(budgets) > 1 else state.ledger.budget
 
 
 def interval_money(state: RunState) -> IntervalMoney | None:

@@ -105,8 +105,11 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
         require_web()
         import uvicorn
 
+        from bursar.web.connections import LimitedProtocol
+
         config = uvicorn.Config(
             app,
+            http=LimitedProtocol,
             log_config=None,
             access_log=False,
             server_header=False,

@@ -57,3 +57,14 @@ def test_an_empty_file_is_a_file(tmp_path):
 def test_what_is_not_there_is_an_error_before_anything_is_sent(tmp_path):
     with pytest.raises(FileNotFoundError):
         sent(parts_to_send(str(tmp_path / "gone"), "gone", {}))
+
+
+def test_links_without_an_end_devices_and_what_leads_nowhere_are_left_out(tmp_path):
+    directory = tmp_path / "d"
+    directory.mkdir()
+    (directory / "a").write_text("a")
+    for name, leads in (("latest", "."), ("up", ".."), ("zero", "/dev/zero"), ("gone", "nowhere")):
+        (directory / name).symlink_to(leads)
+    os.mkfifo(directory / "pipe")
+    found = parts_to_send(str(directory), "d", {})
+    assert [part.name for part in sent(found)] == ["d", "d/a"]

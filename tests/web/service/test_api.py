@@ -96,6 +96,13 @@ def test_what_is_sent_twice_with_a_key_is_submitted_once(served):
     assert served.ask("POST", "/api/v1/bags", "ann", BAG)[1]["number"] == 3
 
 
+def test_a_key_is_the_same_by_whatever_name_the_service_is_reached(served):
+    """A nightly job may be moved to another address, and the service to another port."""
+    for host in ("127.0.0.1:1", "localhost", "[::1]:8765"):
+        headers = {"Idempotency-Key": "nightly", "Host": host}
+        assert served.ask("POST", "/api/v1/bags", "ann", BAG, headers)[1]["number"] == 1
+
+
 def test_old_keys_are_forgotten(served, monkeypatch):
     monkeypatch.setattr(submission_keys, "MOST_KEYS", 2)
     ann = served.client("ann")
@@ -113,6 +120,7 @@ WRONG_BAGS = [
     ('{"command": "echo", "rows": []}', 422, "the bag is empty"),
     ('{"command": "echo", "rows": [[]]}', 422, "task 1 has no arguments"),
     ('{"command": "echo", "rows": [["a"], ["b", "c"]]}', 422, "task 2 has 2 arguments"),
+    ('{"command": "{x}", "rows": [["a", "b"]], "columns": ["x", "x"]}', 422, "'x' appears twice"),
     ('{"command": "echo"}', 422, "give one of them"),
     ('{"command": "", "repeat": 1}', 422, "there is no command"),
     ('{"command": "a | b", "repeat": 1}', 422, 'add "shell": true'),
@@ -364,6 +372,18 @@ def test_what_tasks_printed_is_there_for_their_user_alone(served, monkeypatch):
         assert served.ask("GET", f"/api/v1/works/1/tasks/{task}/log", "ann")[0] == 404
     assert served.ask("GET", "/api/v1/works/1/tasks?status=odd", "ann")[0] == 422
     assert served.ask("GET", "/api/v1/works/1/tasks/1/log?stream=../journal.db", "ann")[0] == 422
+
+
+def test_a_log_of_several_gigabytes_can_be_read_to_its_end(served):
+    served.client("ann").submit_bag("echo", repeat=1)
+    assert served.client("ann").wait(1)["status"] == "done"
+    file = served.service.directory / "outputs/1/stdout"
+    with file.open("wb") as stream:
+        stream.truncate(3 << 30)
+        stream.seek((3 << 30) - 4)
+        stream.write(b"end\n")
+    place = f"/api/v1/works/1/tasks/1/log?after={(3 << 30) - 4}"
+    assert served.ask("GET", place, "ann") == (200, "end\n")
 
 
 def test_a_link_in_the_place_of_a_log_is_not_followed(served, tmp_path):

@@ -32,6 +32,8 @@ class FoundWorker(NamedTuple):
     address: str
     name: str
     threads: int
+    is_paused: bool = False
+    """short of memory: it takes nothing new, and carries what it has"""
 
     @property
     def host(self) -> str:
@@ -119,9 +121,9 @@ class _Connections:
         async with self.connect(scheduler) as asked:
             identity: dict[str, Any] = await asked.identity()
         workers = [
-            FoundWorker(address, str(one["name"]), int(one["nthreads"]))
+            FoundWorker(address, str(one["name"]), int(one["nthreads"]), status == "paused")
             for address, one in identity["workers"].items()
-            if one.get("status", "running") == "running"
+            if (status := one.get("status", "running")) in ("running", "paused")
         ]
         return _Identity(str(identity["id"]), workers)
 
@@ -256,8 +258,8 @@ class GivenCluster(_Connections):
             return (*named, *near, None)[0]
         kept = {worker.name for worker in list(self._left.values())}
         for worker in workers:
-            is_free = worker.address not in taken and worker.name not in kept
-            if is_free and serves(worker, wanted.offer, self._offers):
+            is_taken = worker.address in taken or worker.name in kept
+            if not (is_taken or worker.is_paused) and serves(worker, wanted.offer, self._offers):
                 return worker
         return None
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from bursar.execute.remote.machine_link import InputPart
 from bursar.execute.remote.messages import CHUNK
+from bursar.execute.stage import walk
 
 Version = tuple[int, ...]
 """which file of a name it was: another one of the same name is sent again"""
@@ -26,12 +27,13 @@ def parts_to_send(source: str, name: str, sent: dict[str, Version]) -> Iterator[
 
 
 def _files(source: str, name: str) -> Iterator[tuple[str, str, os.stat_result]]:
-    """It, or the directory and what is in it; links are followed, as where files are copied here.
+    """It, or the directory and the files in it; links are followed as where files are copied here.
 
     OSError if it cannot be read.
     """
     status = os.stat(source)  # noqa: PTH116
     yield source, name, status
     if stat.S_ISDIR(status.st_mode):
-        for entry in sorted(os.listdir(source)):  # noqa: PTH208 (names alone are wanted)
-            yield from _files(f"{source}/{entry}", f"{name}/{entry}")
+        for path, inner in walk(source):
+            if os.path.isfile(path) or os.path.isdir(path):  # noqa: PTH112, PTH113
+                yield path, f"{name}/{inner}", os.stat(path)  # noqa: PTH116

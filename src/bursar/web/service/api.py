@@ -108,7 +108,8 @@ class Api:
             raise BusyError("too much is being submitted at once: try again")
         if self._service.unsettled_tasks(work.owner) + work.count > MOST_WAITING:
             raise BusyError(f"{MOST_WAITING:,} tasks wait already: try again when some are done")
-        digest = sha256(b"%s\0%s" % (str(request.url).encode(), body)).hexdigest()[:16]
+        what = f"{request.url.path}?{request.url.query}"  # by whatever name it is reached
+        digest = sha256(b"%s\0%s" % (what.encode(), body)).hexdigest()[:16]
         self._at_once += 1
         try:
             submit = partial(self._service.submit_soon, work, key, digest if key else "")

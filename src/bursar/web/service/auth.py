@@ -16,6 +16,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 from secrets import token_urlsafe
+from tempfile import mkstemp
 from typing import Final
 
 from bursar.journal.problems import unreachable
@@ -62,10 +63,14 @@ def tokens_of(run: Path, users: Iterable[str]) -> Tokens:
 
 
 def _token(file: Path) -> str:
+    """It is there as a whole or not at all, also after a power failure."""
     if not file.exists():
-        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        descriptor, part = mkstemp(prefix="token-", dir=file.parent.parent)  # for the owner only
         with os.fdopen(descriptor, "w") as stream:
             stream.write(f"{token_urlsafe(32)}\n")
+            stream.flush()
+            os.fsync(descriptor)
+        Path(part).replace(file)
     return read_token(file)
 
 

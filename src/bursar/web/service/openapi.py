@@ -146,7 +146,8 @@ def _tasks(number: Json, after: Json, limit: Json) -> Json:
     status = _parameter("status", "query", {"enum": list(STATUSES)}, "those that stand so")
     task = _parameter("task", "path", {"type": "string", "minLength": 1}, "its number, or name")
     stream = _parameter("stream", "query", {"enum": list(FILES)}, "which; stdout if not given")
-    begin = _parameter("after", "query", _WHOLE, "bytes to leave out at the beginning")
+    bytes_before = {"type": "integer", "minimum": 0, "maximum": 2**62}
+    begin = _parameter("after", "query", bytes_before, "bytes to leave out at the beginning")
     part = {"application/octet-stream": {"schema": {"type": "string"}}}
     return {
         "/api/v1/works/{number}/tasks": {

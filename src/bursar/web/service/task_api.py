@@ -23,6 +23,8 @@ from bursar.web.service.request_parts import heard, limit_of, whole, work_number
 
 LOG_PART: Final = 1 << 20
 """bytes of a log in one answer"""
+LARGEST_LOG: Final = 1 << 62
+"""bytes of a log, far more than a file can have"""
 
 
 class TaskList(msgspec.Struct, frozen=True):
@@ -53,7 +55,7 @@ class TaskApi:
         stream = request.query_params.get("stream", FILES[0])
         if stream not in FILES:
             raise InputError(f"no stream {shown(stream)}; there are {', '.join(FILES)}")
-        after = whole(request.query_params.get("after"), "after") or 0
+        after = whole(request.query_params.get("after"), "after", most=LARGEST_LOG) or 0
         ask = partial(places_of, work=number, task=request.path_params["task"])
         try:
             places = await heard(self._service.ask_soon(ask))
