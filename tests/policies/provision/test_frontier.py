@@ -28,7 +28,7 @@ from bursar.policies.registry import find
 from bursar.policies.replicate.at_risk import AtRisk
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
-from bursar.state.events import MachineRented, ReleaseOrdered
+from bursar.state.events import AttemptStarted, MachineRented, ReleaseOrdered
 from bursar.state.facts import RunFacts
 from bursar.testing import check_placer
 
@@ -420,6 +420,32 @@ def test_machines_are_dropped_only_if_some_plans_in_a_row_want_it(monkeypatch):
     """The money may seem short for a moment; the boots of machines that leave are lost."""
     assert not plans_that_drop(monkeypatch, 6, 7, 9, 10)
     assert plans_that_drop(monkeypatch, 6, 7, 8)
+
+
+def test_machines_that_end_their_tasks_take_others_again_before_any_is_rented(monkeypatch):
+    """What was dropped a moment ago is paid until its last task ends."""
+    made, rented, begun = [], [], []
+
+    def planned(groups, *args, may_drop=True, **options):
+        plan = plan_live(groups, *args, may_drop=may_drop, **options)
+        made.append(plan)
+        if len(made) in (6, 7, 8):
+            fleet = 0 * plan.fleet if may_drop else plan.fleet
+            return msgspec.structs.replace(plan, fleet=fleet, is_change=may_drop, wants_less=True)
+        if len(made) == 9:
+            return msgspec.structs.replace(plan, fleet=1.0 * groups.is_new, is_change=True)
+        return msgspec.structs.replace(plan, is_change=False, wants_less=False)
+
+    class Heard:
+        def saw(self, event, state):
+            if isinstance(event, MachineRented):
+                rented.append(len(made))
+            elif isinstance(event, AttemptStarted) and len(made) >= 9:
+                begun.append(event.machine)
+
+    monkeypatch.setattr(frontier, "plan_live", planned)
+    state = run(1.6, offers=EC2[:1], observers=[Heard()])
+    assert (state.ended.status, rented.count(9), len(set(begun))) == ("done", 0, 1)
 
 
 def test_what_fits_paid_time_costs_nothing_more():

@@ -14,7 +14,8 @@ Where run times are known before, fleets are executed on many draws (`plan.bag.k
 the best is rented at once and kept, unless machines are lost or refused, tasks prove longer, or
 results show that the money will probably not do.
 
-Machines that the plan drops end their tasks and take no more. Once nothing is ready, whatever has
+Machines that the plan drops end their tasks and take no more, unless a later plan wants more of
+their kind again. Once nothing is ready, whatever has
 nothing to do leaves, also what still boots, and a large machine is not held by one long task for
 longer than the money allows (`last_tasks`). Where no fleet has a chance any more, the run stops
 while most of the money is left, unless as many tasks as possible are wanted.
@@ -22,7 +23,8 @@ while most of the money is left, unless as many tasks as possible are wanted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, exp, inf, isfinite, log
 from random import Random
 from typing import Final
@@ -344,12 +346,25 @@ class Frontier(Provisioner):
         plan = self.plan
         if plan is None or not plan.is_change:
             return []
+        wanted = self._taken_back(self._now.wanted(plan.fleet, view), view)
         dropped = self._now.dropped(plan.fleet, view)
         self._newly_dropped |= dropped
         self._dropped.update((number, view.machines[number]) for number in dropped)
-        wanted = self._now.wanted(plan.fleet, view)
         fleet = {name: view.fleet.get(name, 0) + count for name, count in wanted.items()}
         return reconcile(view, Target(fleet=fleet, rent=self._reason(plan, view)), now)
+
+    def _taken_back(self, wanted: Mapping[str, int], view: View) -> Mapping[str, int]:
+        """What is still to be rented once dropped machines that have tasks take others again.
+
+        They cost nothing more until their last task ends, whether their other slots work or not.
+        """
+        lacking = Counter(wanted)
+        for machine in list(self._dropped.values() if wanted else ())[::-1]:
+            if lacking[machine.offer.name] > 0 and machine.attempts and not machine.leaving:
+                lacking[machine.offer.name] -= 1
+                del self._dropped[machine.id]
+                self._newly_dropped.discard(machine.id)
+        return +lacking
 
     def _reason(self, plan: LivePlan, view: View) -> str:
         if self._is_trial:
