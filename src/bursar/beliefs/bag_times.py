@@ -132,11 +132,13 @@ class WorkPrior(msgspec.Struct, frozen=True):
 
     past: PastRuntimes | None = None
     """the work of earlier tasks, if somebody has it"""
+    between: float = 0.0
+    """the part of `shorter` that comes from not knowing which machines a budget is meant for"""
 
     @classmethod
     def of_budget(cls, mean: float, between: float = 0.0) -> WorkPrior:
         """`between`: a logarithm by which the mean is shorter if reliable machines are meant."""
-        return cls(mean, SHORTER + between, LONGER)
+        return cls(mean, SHORTER + between, LONGER, between=between)
 
     @classmethod
     def known(cls, mean: float, deviation: float, past: PastRuntimes | None = None) -> WorkPrior:
@@ -275,7 +277,7 @@ def _past(curve: WorkCurve, longest: float) -> float:
 @lru_cache(maxsize=16)
 def _forms_of(prior: WorkPrior) -> WorkForms:
     """A run has one: it is made once."""
-    return WorkForms(prior.mean, prior.shorter, prior.longer)
+    return WorkForms(prior.mean, prior.shorter, prior.longer, prior.between)
 
 
 def _pooled(seen: Mapping[str, EndedWork], speeds: Mapping[str, float]) -> tuple[float, float]:

@@ -90,10 +90,13 @@ class FormBelief(msgspec.Struct, frozen=True, eq=False):
 class WorkForms:
     """All forms with all means that what is believed before leaves possible."""
 
-    def __init__(self, mean: float, shorter: float, longer: float) -> None:
-        """Deviations of the logarithm of the mean below and above it."""
+    def __init__(self, mean: float, shorter: float, longer: float, between: float = 0.0) -> None:
+        """Deviations of the logarithm of the mean below and above it.
+
+        `between` is a part of the first: means are spread over it, and do not reach further for it.
+        """
         place = log(mean / SHORTEST) / WIDTH
-        self._first = max(0, floor(place - BELOW * shorter / WIDTH))
+        self._first = max(0, floor(place - (BELOW * (shorter - between) + between) / WIDTH))
         self._last = min(BINS, ceil(place + ABOVE * longer / WIDTH)) + 1
         off = (np.arange(self._first, self._last) - place) * WIDTH
         before = -0.5 * np.square(np.where(off > 0, off / longer, off / shorter))
