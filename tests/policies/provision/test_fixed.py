@@ -12,7 +12,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work
 from bursar.policies.provision.fixed import Fixed
 from bursar.state import events as ev
-from bursar.state.actions import Extend, Release, Rent, Stop
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))
@@ -179,3 +179,56 @@ def test_a_machine_whose_account_has_nothing_ready_leaves_though_others_have():
     ann, bob = scene.state.machines[1], scene.state.machines[4]
     assert fixed.renew(ann, scene.state, scene.at) == Release(1, reason=released)
     assert fixed.renew(bob, scene.state, scene.at) == Extend(4)
+
+
+def idle_of_ann(limit=None, count=2):
+    """A service with idle machines of ann, paid for ten minutes; all she had is done."""
+    limited = Offer("seconds", Money.parse("0.001"), SECOND, limit=limit)
+    scene = Scene(limited, SMALL, arrivals_open=True)
+    accounts = (Account("ann"), Account("bob", Budget(Money.parse("9"))))
+    scene.tell(ev.GoalChanged(0, Goal(accounts=accounts)))
+    scene.tell(ev.WorkArrived(0, Work(Bag(1), "ann")))
+    for number in range(1, count + 1):
+        scene.tell(ev.MachineRented(scene.at, number, "seconds", 10 * MINUTE, "", "ann"))
+        scene.up(number)
+    scene.end(scene.start(1, 1))
+    return scene
+
+
+def test_an_idle_machine_of_a_service_is_given_back_when_a_new_one_would_be_up_as_soon():
+    """Its lease is paid for minutes: the rest of it comes back."""
+    scene, fixed = idle_of_ann(), Fixed({"seconds": 2})
+    (wake,) = fixed.provision(scene.state, scene.at, Random(0))
+    assert wake == Wake(scene.at + 5 * SECOND)
+    scene.pass_time(SECOND)
+    assert fixed.provision(scene.state, scene.at, Random(0)) == [], "it is asked then"
+    scene.pass_time(4 * SECOND)
+    assert list(fixed.provision(scene.state, scene.at, Random(0))) == [
+        Release(number, at_once=True, reason="idle, and nothing is left to start")
+        for number in (1, 2)
+    ]
+
+
+def test_idle_machines_of_one_user_do_not_keep_another_waiting():
+    scene, fixed = idle_of_ann(limit=2), Fixed({"seconds": 2})
+    scene.tell(ev.WorkArrived(scene.at, Work(Bag(1), "bob")))
+    wished = fixed.provision(scene.state, scene.at, Random(0))
+    found = [one for one in wished if isinstance(one, Release)]
+    why = "idle, and another user's tasks wait for such a machine"
+    (number,) = (one.machine for one in found)
+    assert found == [Release(number, at_once=True, reason=why)]
+    scene.release(number)
+    scene.down(number)
+    assert Rent("seconds", 1, "bob", "to fill the fleet") in fixed.provision(
+        scene.state, scene.at, Random(0)
+    )
+
+
+def test_who_cannot_pay_gets_no_room_made():
+    scene, fixed = idle_of_ann(limit=2), Fixed({"seconds": 2})
+    accounts = (Account("ann"), Account("bob", Budget(Money.parse("0.0001"))))
+    scene.tell(ev.GoalChanged(scene.at, Goal(accounts=accounts)))
+    scene.tell(ev.WorkArrived(scene.at, Work(Bag(1), "bob")))
+    assert not any(
+        isinstance(one, Release) for one in fixed.provision(scene.state, scene.at, Random(0))
+    )
