@@ -79,6 +79,34 @@ def test_run_times_for_which_no_fleet_does_do_not_make_it_small():
     assert slots_of(both, groups) > 2
 
 
+def few_now(now, later):
+    """The offers, a third of the price where few are rented at first; and how many may be later."""
+    groups = offers()
+    groups.room[0], groups.price[0] = now, groups.price[0] / 3
+    return groups, np.array([later, 50.0, 50.0])
+
+
+def test_it_is_not_small_for_tasks_that_only_machines_of_later_can_do():
+    """Should tasks be so long, the money that is left then buys machines enough."""
+    groups, rooms = few_now(3, 50)
+    left, means = bag(2_000, 2_000 * MEAN), possible(0.6, 1.0, 1.6, 3.0)
+    alone = plan_first(groups, left, means)
+    with_more = plan_first(groups, left, means, rooms)
+    assert slots_of(with_more, groups) > 2 * slots_of(alone, groups)
+
+
+@pytest.mark.parametrize("longest", [0.38, 0.45, 0.6])
+def test_what_machines_of_later_need_is_left_for_them(longest):
+    """The first fleet works for about a task, and the rest is paid at the price of later."""
+    groups, rooms = few_now(3, 50)
+    left = bag(2_000, 2_000 * MEAN)
+    plan = plan_first(groups, left, possible(longest, 1.0, 2.0), rooms)
+    spent = float(plan.fleet @ groups.price) * (45 + MEAN / longest)
+    slots = slots_of(plan, groups)
+    rest = (2_000 - slots) * MEAN / longest * groups.price[0] / groups.slots[0]
+    assert spent + rest < left.money
+
+
 def test_where_nothing_is_possible_it_is_the_fleet_with_the_best_chance():
     groups, left = offers(), bag(60, 60 * MEAN)
     assert plan_first(groups, left, possible(0.5, 0.6)).fleet.sum() >= 1

@@ -6,6 +6,9 @@ possible: it works until its slots have had about a task each, and then the rest
 (`live_plan`), with these run times known about as well as so many results tell. The best has the
 best time on average, where the chance to be done within the money has its price. Run times for
 which no fleet would do do not count: nothing is lost there.
+
+Of some offers there may be more by then, if few are tried first: the rest counts on them. Where the
+money may do with them only, a first fleet that is a part of another leaves more of it for them.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ POSSIBLE: Final = log(0.5)
 """Run times for which the best fleet has less of a chance are not what the budget was meant for."""
 FEW: Final = 12
 """Offers that more may be rented of in the second stage: those whose work costs least."""
+PARTS: Final = (0.5, 0.2, 0.08, 0.03)
+"""Parts of the largest first fleet that are tried where there may be more of some offers later."""
 REMEMBERED: Final = 64
 """Answers: many simulated runs ask for the same."""
 
@@ -52,6 +57,8 @@ class _Question(msgspec.Struct, frozen=True):
     columns: tuple[tuple[float, ...], ...]
     left: WorkLeft
     possible: tuple[PossibleMean, ...]
+    later: tuple[float, ...]
+    """by group, the most machines that there can be after the first results"""
 
 
 class _Forecast(msgspec.Struct, frozen=True):
@@ -63,10 +70,19 @@ class _Forecast(msgspec.Struct, frozen=True):
     chance: float
 
 
-def plan_first(groups: MachineGroups, left: WorkLeft, possible: Sequence[PossibleMean]) -> LivePlan:
-    """The fleet to begin with, of machines none of which is there yet."""
+def plan_first(
+    groups: MachineGroups,
+    left: WorkLeft,
+    possible: Sequence[PossibleMean],
+    later: Floats | None = None,
+) -> LivePlan:
+    """The fleet to begin with, of machines none of which is there yet.
+
+    `later` are the most machines that there can be after the first results, if these are others.
+    """
     columns = tuple(tuple(column.tolist()) for column in msgspec.structs.astuple(groups))
-    return _first(_Question(columns, left, tuple(possible)))
+    rooms = groups.room if later is None else later
+    return _first(_Question(columns, left, tuple(possible), tuple(rooms.tolist())))
 
 
 @lru_cache(REMEMBERED)
@@ -79,22 +95,38 @@ def _first(question: _Question) -> LivePlan:
             for field, column in zip(names, question.columns, strict=True)
         )
     )
-    left, no_doubt = question.left, np.zeros(len(groups))
-    plans = [plan_live(groups, left, _times(one.mean), no_doubt) for one in question.possible]
-    able = [
-        (one, plan.fleet)
-        for one, plan in zip(question.possible, plans, strict=True)
-        if plan.log_chance >= POSSIBLE
-    ]
+    left, later = question.left, np.array(question.later)
+    able, plans = _able(groups, left, question.possible, later)
     if not able:
         return max(plans, key=lambda plan: plan.log_chance)
     means = [one for one, _ in able]
+    fleets = {fleet.tobytes(): fleet for _, fleet in able}
+    if (later > groups.room).any():
+        largest = max(fleets.values(), key=lambda fleet: float(fleet @ groups.slots))
+        parts = [np.ceil(part * largest) for part in PARTS]
+        fleets |= {fleet.tobytes(): fleet for fleet in parts}
     best: LivePlan | None = None
-    for fleet in {fleet.tobytes(): fleet for _, fleet in able}.values():
-        found = _expected(groups, left, fleet, means, inf if best is None else best.value)
+    for fleet in fleets.values():
+        found = _expected(groups, left, fleet, means, later, inf if best is None else best.value)
         best = found or best
     assert best is not None  # noqa: S101
     return best
+
+
+def _able(
+    groups: MachineGroups, left: WorkLeft, possible: Sequence[PossibleMean], later: Floats
+) -> tuple[list[tuple[PossibleMean, Floats]], list[LivePlan]]:
+    """Means for which some fleet would do, each with one to begin with; and the best for each."""
+    no_doubt = np.zeros(len(groups))
+    all_groups = msgspec.structs.replace(groups, room=later)
+    plans = [plan_live(all_groups, left, _times(one.mean), no_doubt) for one in possible]
+    fleets = [np.minimum(plan.fleet, groups.room) for plan in plans]
+    able = [
+        (one, fleet)
+        for one, plan, fleet in zip(possible, plans, fleets, strict=True)
+        if plan.log_chance >= POSSIBLE and fleet.any()
+    ]
+    return able, plans
 
 
 def _times(mean: float, doubt: float = DOUBT) -> BagTimes:
@@ -112,6 +144,7 @@ def _expected(
     left: WorkLeft,
     fleet: Floats,
     means: Sequence[PossibleMean],
+    later: Floats,
     most: float,
 ) -> LivePlan | None:
     """A fleet, and what is to be expected of it whatever the run times are.
@@ -120,10 +153,11 @@ def _expected(
     most fleets fail.
     """
     total = sum(one.weight for one in means)
-    least = [one.weight / total * log(_least_time(groups, left, one.mean)) for one in means]
+    least = [one.weight / total * log(_least_time(groups, left, one.mean, later)) for one in means]
     value = middle = time = cost = chance = missed = 0.0
     for place, one in enumerate(means):
-        forecast, weight = _forecast(groups, left, fleet, one.mean), one.weight / total
+        forecast = _forecast(groups, left, fleet, one.mean, later)
+        weight = one.weight / total
         value += weight * log(forecast.middle)
         middle += weight * forecast.middle
         time += weight * forecast.time
@@ -147,13 +181,15 @@ def _expected(
     )
 
 
-def _least_time(groups: MachineGroups, left: WorkLeft, mean: float) -> float:
+def _least_time(groups: MachineGroups, left: WorkLeft, mean: float, later: Floats) -> float:
     """What is left takes longer than that: all there is, up already and busy to the end."""
-    rate = float(groups.room @ (groups.slots * groups.speed))
+    rate = float(later @ (groups.slots * groups.speed))
     return left.ready * mean / rate
 
 
-def _forecast(groups: MachineGroups, left: WorkLeft, fleet: Floats, mean: float) -> _Forecast:
+def _forecast(
+    groups: MachineGroups, left: WorkLeft, fleet: Floats, mean: float, most: Floats
+) -> _Forecast:
     """With one mean: the rest is planned again once slots have worked for the time of a task."""
     slots = fleet * groups.slots
     now = float(slots @ (groups.begin + mean / groups.speed) / slots.sum())
@@ -172,7 +208,7 @@ def _forecast(groups: MachineGroups, left: WorkLeft, fleet: Floats, mean: float)
         )
     doubt = sqrt(DOUBT**2 + SPREAD**2 / results)
     times = _times(mean, doubt)
-    later, spent = _groups_at(groups, fleet, now, worked > 0, times)
+    later, spent = _groups_at(groups, fleet, now, worked > 0, times, most)
     rest = msgspec.structs.replace(
         left,
         ready=round(left.ready - float(slots @ begun)),
@@ -187,7 +223,12 @@ def _forecast(groups: MachineGroups, left: WorkLeft, fleet: Floats, mean: float)
 
 
 def _groups_at(
-    groups: MachineGroups, fleet: Floats, now: float, is_up: NDArray[np.bool_], times: BagTimes
+    groups: MachineGroups,
+    fleet: Floats,
+    now: float,
+    is_up: NDArray[np.bool_],
+    times: BagTimes,
+    most: Floats,
 ) -> tuple[MachineGroups, float]:
     """The groups after some time, those of the fleet first; and what these have cost by then."""
     here, new = np.flatnonzero(fleet), np.array(cheapest_groups(groups, most=FEW))
@@ -202,7 +243,7 @@ def _groups_at(
     later = MachineGroups(
         offer=np.concatenate([groups.offer[here], groups.offer[new]]),
         is_new=np.concatenate([np.zeros(len(here), np.bool_), np.ones(len(new), np.bool_)]),
-        room=joined(fleet, np.maximum(0.0, groups.room - fleet)),
+        room=joined(fleet, np.maximum(0.0, most - fleet)),
         slots=joined(groups.slots, groups.slots),
         speed=joined(groups.speed, groups.speed),
         begin=joined(np.maximum(0.0, groups.begin - now), groups.begin),

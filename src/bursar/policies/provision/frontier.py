@@ -34,12 +34,13 @@ import numpy as np
 
 from bursar.beliefs.bag_times import ENOUGH
 from bursar.engine.roles import Provisioner
+from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money, format_money, format_shortfall
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.text import counted
 from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration, seconds
 from bursar.plan.bag.first_fleet import with_late_trial, with_trials
-from bursar.plan.bag.first_plan import PossibleMean, plan_first
+from bursar.plan.bag.first_plan import Floats, PossibleMean, plan_first
 from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
 from bursar.policies.live_attempts import deserves
@@ -98,8 +99,8 @@ class Frontier(Provisioner):
         self.plan: LivePlan | None = None
         self._now = FleetNow(self.belief)
         self._idle = IdleChanges()
-        self.later_price: float | None = None
-        """the least price of work on machines that are not offered before others of them last"""
+        self.later: Sequence[Offer] = ()
+        """offers of which few machines are offered before some of them last"""
         self._plans = 0
         self._is_first = True
         """whether the next plan is the first, or that one counted on what is not there"""
@@ -230,10 +231,11 @@ class Frontier(Provisioner):
 
     def _least_cost(self, known: KnownFleet, view: View) -> Money:
         """What all tasks cost at least, also on machines that may be offered later."""
-        if self.later_price is None:
+        prices = [offer.price_of_work for offer in self.later]
+        if not prices:
             return known.cost
         work = len(view.ready) * self.belief.times.mean * SECOND
-        return min(known.cost, Money(ceil(work * self.later_price)))
+        return min(known.cost, Money(ceil(work * min(prices))))
 
     def _is_as_expected(self, view: View, now: Time, kept: KnownFleet) -> bool:
         """Whether all machines are there, and the money does, as far as the results tell.
@@ -281,7 +283,7 @@ class Frontier(Provisioner):
         begun = ended + left.attempts
         is_enough = not ended or self.belief.is_known or ended >= min(PLENTY, TOLD * begun)
         if possible := self._possible_means(view):
-            self.plan = plan_first(groups, left, possible)
+            self.plan = plan_first(groups, left, possible, self._later_rooms(view))
         else:
             self.plan = plan_live(
                 groups,
@@ -340,6 +342,17 @@ class Frontier(Provisioner):
         is_first, self._is_first = self._is_first and not self.belief.count, False
         is_asked = isfinite(self._now.left.money) and not isfinite(self._now.left.deadline)
         return self.belief.possible() if is_first and is_asked else ()
+
+    def _later_rooms(self, view: View) -> Floats:
+        """The most machines of each group that there can be once others of them have lasted."""
+        groups, names = self._now.groups, [offer.name for offer in view.market.offers]
+        rooms = groups.room.copy()
+        for offer in self.later:
+            slots = -(-len(view.ready) // offer.slots)
+            most = slots if offer.limit is None else min(slots, offer.limit)
+            of_offer = groups.is_new & (groups.offer == names.index(offer.name))
+            rooms[of_offer] = np.maximum(rooms[of_offer], most)
+        return rooms
 
     def _changes(self, view: View, now: Time) -> list[Rent | Release]:
         """What the plan rents, and what it drops."""

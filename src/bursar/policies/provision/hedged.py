@@ -98,8 +98,7 @@ class Hedged(Provisioner):
         self._reliable = [one for one in market.offers if one.pool == "reliable" and one.limit != 0]
         self._spot = [one for one in market.offers if one.pool == "unreliable"]
         if isinstance(self.inner, Frontier):  # few are shown to it at first
-            prices = [one.price_of_work for one in self._spot if one.limit != 0]
-            self.inner.later_price = min(prices, default=None)
+            self.inner.later = [one for one in self._spot if one.limit != 0]
         self._value = SpotValue()
         self._last = LastMoment()
         self._wait = SpotWait(self._reliable, self._last)
