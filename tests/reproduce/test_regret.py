@@ -9,8 +9,8 @@ import pytest
 from msgspec import structs
 
 from bursar.model.goal import Goal
-from bursar.reproduce import regret, regret_cases
-from bursar.reproduce.regret_bound import oracle_time
+from bursar.reproduce import regret, regret_bound, regret_cases
+from bursar.reproduce.regret_bound import oracle_time, without_hindsight
 from bursar.reproduce.regret_cases import (
     ALL,
     HOURS,
@@ -138,7 +138,10 @@ def test_machines_that_are_rented_later_work_and_cost_from_then_on() -> None:
     alone = runner.run(first, row)
     later = runner.run_later(first, first, alone[0] // 4, row)
     assert whole[0] < later[0] < alone[0]
-    assert runner.first_result(first, row) < alone[0] / 10
+    begun = [runner.results_at(first, row, share) for share in (0.0, 0.5, 1.0)]
+    assert begun == sorted(begun)
+    assert begun[0] < begun[2] < alone[0]
+    assert begun[0] < alone[0] / 10
 
 
 def test_the_oracle_is_bound_by_a_first_fleet_that_is_safe() -> None:
@@ -154,16 +157,64 @@ def test_the_oracle_is_bound_by_a_first_fleet_that_is_safe() -> None:
             assert time > 0.95 * rival.p90
 
 
+def test_an_oracle_that_learns_late_is_no_faster_than_one_that_learns_early() -> None:
+    """With one first fleet: which of several is best may be another where more is known."""
+    case = next(one for one in cases(SPEEDS, 8) if one.tasks < 300)
+    runner = FleetRunner(case.market)
+    rows = [runner.runtimes(case.runtimes(run)) for run in range(4)]
+    first = tuple(int(place == 0) for place in range(len(case.market.offers)))
+    fleets, budget = plain_fleets(case.market), float(case.budget(3.0))
+    early, late = (
+        regret_bound._fastest(case, runner, first, fleets, rows, budget, after)
+        for after in (0.0, 1.0)
+    )
+    assert early is not None
+    assert late is not None
+    assert early < late
+
+
+def test_a_plain_fleet_without_hindsight_is_chosen_by_other_executions() -> None:
+    """It finishes most of those that it has not seen, and is hardly ever faster than the rival."""
+    runs = range(20)
+    assert max(runs) < regret_bound.AMONG_OTHERS
+    found = []
+    for case in cases(ALL, 6):
+        best = Rival(case.market, [case.runtimes(run) for run in runs]).best(
+            float(case.budget(1.6))
+        )
+        unaided = without_hindsight(case, 1.6, len(runs))
+        if best is not None and unaided is not None:
+            found.append((unaided.done, unaided.p90 / best.p90))
+    assert len(found) >= 3
+    assert all(done >= 0.9 for done, _ in found)
+    assert all(ratio >= 1.0 for done, ratio in found if done == 1.0)
+
+
 def test_bags_with_fewer_and_more_tasks_a_slot_have_rows_of_their_own() -> None:
-    few = regret.CaseOutcome("few", PlainFleet((1,), 1.0), 1.0, 0.0, 1.5, 0.9, 0.5, 1.4)
-    many = structs.replace(few, case="many", ratio=1.05, tasks_a_slot=7.0, bound=None)
+    few = regret.CaseOutcome("few", PlainFleet((1,), 1.0), 1.0, 0.0, 1.5, 0.9, 0.5, 1.4, 1.6)
+    many = structs.replace(few, case="many", ratio=1.05, tasks_a_slot=7.0, bound=1.2)
     rows = {row.what: row.ours for row in regret._split(1.25, [few, many])}
     where = "speeds from the market, 1.25 x least"
-    assert rows[f"{where}, fewer than 3 tasks a slot of the market: time, median"] == 1.5
-    assert (
-        rows[f"{where}, fewer than 3 tasks a slot of the market: time of an oracle, median"] == 1.4
-    )
+    small = f"{where}, fewer than 3 tasks a slot of the market"
+    assert rows[f"{small}: time, median"] == 1.5
+    assert rows[f"{small}: time of an oracle, median"] == 1.4
+    assert rows[f"{small}: time of a late oracle, median"] == 1.6
     assert rows[f"{where}, 3 or more tasks a slot of the market: time, median"] == 1.05
+    assert rows[f"{where}: time of an oracle, median"] == pytest.approx(1.3)
+
+
+def test_what_a_plain_fleet_does_without_hindsight_is_shown_where_run_times_are_known() -> None:
+    one = regret.CaseOutcome("one", PlainFleet((1,), 1.0), 1.0, 0.0, 1.0, 0.9)
+    fast = structs.replace(one, case="fast", unaided=regret_bound.Unaided(0.9, 1.1))
+    slow = structs.replace(one, case="slow", unaided=regret_bound.Unaided(1.0, 1.5))
+    rows = {
+        row.what: row for row in regret._without_hindsight(1.6, {(ALL, 1.6): [one, fast, slow]})
+    }
+    where = "run times and speeds, 1.6 x least, a plain fleet without hindsight"
+    finished = rows[f"{where}: finished"]
+    assert (finished.ours, finished.note) == (0.95, "there is one in 2 cases of 3")
+    assert rows[f"{where}: time, median"].ours == pytest.approx(1.3)
+    assert rows[f"{where}: time, worst"].ours == 1.5
 
 
 def _smallest(found: list[regret.RegretCase]) -> regret.RegretCase:

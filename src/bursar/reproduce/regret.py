@@ -24,7 +24,13 @@ from bursar.model.time import SECOND, Time
 from bursar.model.work import Bag
 from bursar.report.plot import Plot, Series
 from bursar.report.summary import Summary
-from bursar.reproduce.regret_bound import SAFE_AT, oracle_time
+from bursar.reproduce.regret_bound import (
+    OTHERS,
+    SAFE_AT,
+    Unaided,
+    oracle_time,
+    without_hindsight,
+)
 from bursar.reproduce.regret_cases import (
     ALL,
     BEFORE,
@@ -58,6 +64,8 @@ FACTORS: Final = (1.1, 1.25, 1.6, 3.0)
 HOPELESS: Final = 0.85
 HOPELESS_RUNS: Final = 6
 NO_FAULTS: Final = Faults(0.0, 1.0, None, 0, ())
+LATE: Final = 0.5
+"""Share of its first tasks that have ended when the late oracle learns run times."""
 MANY: Final = 3
 """Tasks a slot of the market from which on a first result comes long before the end."""
 GAVE_UP: Final = 0.9
@@ -71,16 +79,19 @@ ASSUMED: Final = (
     f"where run times are known, those of {BEFORE:,} earlier tasks are given as a history; of the"
     " same bags, mean and deviation alone",
     "the oracle begins with a plain fleet that finishes 85 % of the executions were the budget 1.1"
-    " times the least, which nobody can tell before the first result, and rents the best at that",
+    " times the least, which nobody can tell before the first result, and rents the best at that;"
+    " the late oracle, which learns as much once half of its first tasks have ended, at that time",
+    f"a plain fleet without hindsight is the fastest that finishes {OTHERS} other executions",
 )
 
 
 WAITS: Final = (
     "before its first results nobody knows what a budget is worth, so that the first fleet is one"
     " that is safe with 1.1 times the least; an oracle that knows all from its first result on"
-    " loses little by that (see its rows), but first results themselves do not tell run times well"
-    " enough to rent more: tails are still possible that would hold large machines for long, and"
-    " most bags here fit all machines at once"
+    " loses little by that, one that knows all once half of its first tasks have ended loses more"
+    " (see their rows); and first results themselves do not tell run times well enough to rent"
+    " more: tails are still possible that would hold large machines for long, and most bags here"
+    " fit all machines at once"
 )
 SHAPE: Final = (
     "mean and deviation are known, and the form is not: half of the bags are Pareto, Weibull or of"
@@ -88,7 +99,8 @@ SHAPE: Final = (
 )
 LUCK: Final = (
     "run times are known from 5,000 earlier tasks; the rival is the best of hundreds of fleets for"
-    " these very executions, and keeps no money for others"
+    " these very executions, and keeps no money for others (see the rows of a plain fleet without"
+    " hindsight)"
 )
 EDGE: Final = (
     "a few tasks are left in most of these executions: the first fleet was a little too large, and"
@@ -146,7 +158,11 @@ class CaseOutcome(msgspec.Struct, frozen=True):
     tasks_a_slot: float = 0.0
     """of the bag, by all slots of the market"""
     bound: float | None = None
-    """the time of an oracle that knows run times from its first result on, by the rival's"""
+    """the time of an oracle that knows run times from its first result on, by the rival's ..."""
+    late_bound: float | None = None
+    """... and of one that learns them only when half of its first tasks have ended"""
+    unaided: Unaided | None = None
+    """a plain fleet that was chosen without hindsight, its time by the rival's"""
 
 
 # --- the runs ------------------------------------------------------------------------------------
@@ -171,15 +187,25 @@ def outcome(case: RegretCase, factor: float, runs: int, rival: Rival | None) -> 
         spent=median(float(one.money.committed) for one in ours) / float(budget),
         tasks_a_slot=case.tasks / sum(one.slots * (one.limit or 1) for one in case.market.offers),
         bound=None if best is None else _bound(case, factor, runs, best),
+        late_bound=None if best is None else _bound(case, factor, runs, best, LATE),
+        unaided=None if best is None else _unaided(case, factor, runs, best),
     )
 
 
-def _bound(case: RegretCase, factor: float, runs: int, best: PlainFleet) -> float | None:
+def _bound(
+    case: RegretCase, factor: float, runs: int, best: PlainFleet, after: float = 0.0
+) -> float | None:
     """Where speeds are known and run times are not, as most users have it."""
     if case.known != SPEEDS or factor <= SAFE_AT:
         return None
-    time = oracle_time(case, factor, runs)
+    time = oracle_time(case, factor, runs, after)
     return None if time is None else time / best.p90
+
+
+def _unaided(case: RegretCase, factor: float, runs: int, best: PlainFleet) -> Unaided | None:
+    """Where run times are known."""
+    found = without_hindsight(case, factor, runs) if case.known == ALL else None
+    return None if found is None else Unaided(found.done, found.p90 / best.p90)
 
 
 def _gave_up(one: Summary, case: RegretCase, budget: float) -> bool:
@@ -256,6 +282,7 @@ def _table(
         source="a demand of our own; no figure of a paper",
         rows=(
             *(row for cell, some in by_cell.items() for row in _rows(*cell, some)),
+            *(row for factor in FACTORS for row in _without_hindsight(factor, by_cell)),
             *(row for factor in FACTORS for row in _split(factor, by_cell[SPEEDS, factor])),
             *_stops(by_cell, hopeless),
         ),
@@ -292,27 +319,49 @@ def _rows(known: str, factor: float, every: Sequence[CaseOutcome]) -> Iterator[R
     yield _row(f"{where}: time, worst", most, demand.worst, below=True, note=slowest, why=slow)
 
 
+def _without_hindsight(
+    factor: float, by_cell: Mapping[tuple[str, float], Sequence[CaseOutcome]]
+) -> Iterator[Row]:
+    """Where run times are known: what a plain fleet does that was chosen by other executions."""
+    some = [one for one in by_cell[ALL, factor] if one.rival is not None]
+    found = [one.unaided for one in some if one.unaided is not None]
+    if not found:
+        return
+    where = f"{ALL}, {factor:g} x least, a plain fleet without hindsight"
+    note = f"there is one in {counted(len(found), 'case')} of {len(some)}"
+    yield _row(f"{where}: finished", fmean(one.done for one in found), None, note=note)
+    yield _row(f"{where}: time, median", median(one.p90 for one in found), None)
+    yield _row(f"{where}: time, worst", max(one.p90 for one in found), None)
+
+
 def _split(factor: float, every: Sequence[CaseOutcome]) -> Iterator[Row]:
     """Where speeds are known: bags that all machines can have at once nearly, and larger ones."""
     some = [one for one in every if one.rival is not None and one.ratio is not None]
     few = [one for one in some if one.tasks_a_slot < MANY]
     many = [one for one in some if one.tasks_a_slot >= MANY]
+    everywhere = f"{SPEEDS}, {factor:g} x least"
+    yield from _oracles(everywhere, some)
     for cases_, which in ((few, f"fewer than {MANY}"), (many, f"{MANY} or more")):
         if not cases_:
             continue
-        where = f"{SPEEDS}, {factor:g} x least, {which} tasks a slot of the market"
+        where = f"{everywhere}, {which} tasks a slot of the market"
         note = counted(len(cases_), "case")
         yield _row(f"{where}: finished", fmean(one.done for one in cases_), None, note=note)
         ratios = [one.ratio for one in cases_ if one.ratio is not None]
         yield _row(f"{where}: time, median", median(ratios), None, note=note)
-        bounds = [one.bound for one in cases_ if one.bound is not None]
-        if bounds:
-            yield _row(
-                f"{where}: time of an oracle, median",
-                median(bounds),
-                None,
-                note=f"{counted(len(bounds), 'case')}; it knows all from its first result on",
-            )
+        yield from _oracles(where, cases_)
+
+
+def _oracles(where: str, some: Sequence[CaseOutcome]) -> Iterator[Row]:
+    """The times of those who learn all run times at once, early or late."""
+    early = [one.bound for one in some if one.bound is not None]
+    late = [one.late_bound for one in some if one.late_bound is not None]
+    if early:
+        note = f"{counted(len(early), 'case')}; it knows all from its first result on"
+        yield _row(f"{where}: time of an oracle, median", median(early), None, note=note)
+    if late:
+        note = f"{counted(len(late), 'case')}; it knows all once half of its first tasks have ended"
+        yield _row(f"{where}: time of a late oracle, median", median(late), None, note=note)
 
 
 def _row(

@@ -1,10 +1,14 @@
-"""A bound for `regret`: how fast anybody could be who does not know run times before the run.
+"""Bounds for `regret`: how fast one could be without hindsight.
 
-Nobody can tell a budget of 1.1 times the least from one of 3 times before a task has ended: with
-the same money, market and number of tasks, only run times differ. So a run that is to finish with
-1.1 begins with a fleet that is safe there. The oracle of this bound begins so, and knows everything
-as soon as its first task has ended: then it rents what makes the run fastest within the budget. It
-tries plain fleets, as the rival does; that a first machine is let go early is not tried.
+Who knows run times before the run still does not know those of these very executions: the plain
+fleet without hindsight is chosen as the rival is, but by other executions of the same bag.
+
+Where run times are not known, nobody can tell a budget of 1.1 times the least from one of 3 times
+before a task has ended: with the same money, market and number of tasks, only run times differ. So
+a run that is to finish with 1.1 begins with a fleet that is safe there. The oracle begins so, and
+knows everything as soon as its first task has ended, or once some share of the first ones has: then
+it rents what makes the run fastest within the budget. It tries plain fleets, as the rival does;
+that a first machine is let go early is not tried.
 """
 
 from __future__ import annotations
@@ -12,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from bursar.model.time import Time
 from bursar.reproduce.regret_cases import RegretCase, Runtimes
-from bursar.reproduce.regret_rival import Counts, FleetRunner, plain_fleets
+from bursar.reproduce.regret_rival import Counts, FleetRunner, Rival, plain_fleets
 
 SAFE_AT: Final = 1.1
 """The budget, by the least, with which a first fleet must finish ..."""
@@ -27,16 +32,44 @@ FIRST: Final = 10
 FURTHER: Final = 12
 """What they rent later: so many of the fastest with one execution are tried with all."""
 NOTHING_MORE: Final = 0
+OTHERS: Final = 100
+"""Executions by which a fleet is chosen without hindsight ..."""
+AMONG_OTHERS: Final = 1_000
+"""... which have numbers from here on, so that no run is one of them."""
 
 
-def oracle_time(case: RegretCase, factor: float, runs: int) -> float | None:
-    """The 90 % quantile of its times, in microseconds; None: no first fleet is safe."""
+class Unaided(msgspec.Struct, frozen=True):
+    """What a fleet does that was chosen without hindsight."""
+
+    done: float
+    """share of the executions that it finishes"""
+    p90: float
+    """of the times of all of them, in microseconds"""
+
+
+def without_hindsight(case: RegretCase, factor: float, runs: int) -> Unaided | None:
+    """The fastest plain fleet that finishes all of some other executions; None: there is none."""
+    budget, runner = float(case.budget(factor)), FleetRunner(case.market)
+    others = [case.runtimes(AMONG_OTHERS + run) for run in range(OTHERS)]
+    best = Rival(case.market, others).best(budget)
+    if best is None:
+        return None
+    rows = [runner.runtimes(case.runtimes(run)) for run in range(runs)]
+    ends, costs = zip(*(runner.run(best.counts, row) for row in rows), strict=True)
+    return Unaided(float(np.mean(np.array(costs) <= budget)), float(np.quantile(ends, 0.9)))
+
+
+def oracle_time(case: RegretCase, factor: float, runs: int, after: float = 0.0) -> float | None:
+    """The 90 % quantile of its times, in microseconds; None: no first fleet is safe.
+
+    `after` is the share of its first tasks that have ended when it knows; 0: one of them has.
+    """
     runner, budget = FleetRunner(case.market), float(case.budget(factor))
     bags = [case.runtimes(run) for run in range(runs)]
     rows = [runner.runtimes(bag) for bag in bags]
     fleets = plain_fleets(case.market)
     safe = _safe_fleets(case, runner, fleets, bags, factor)
-    times = [_fastest(case, runner, first, fleets, rows, budget) for first in safe]
+    times = [_fastest(case, runner, first, fleets, rows, budget, after) for first in safe]
     return min((time for time in times if time is not None), default=None)
 
 
@@ -74,13 +107,14 @@ def _fastest(
     fleets: Sequence[Counts],
     rows: Sequence[Runtimes],
     budget: float,
+    after: float,
 ) -> float | None:
-    """With a first fleet: the best time of all that may be added when its first task has ended."""
+    """With a first fleet: the best time of all that may be added once everything is known."""
     limits = [offer.limit or 1 for offer in case.market.offers]
     none = tuple(NOTHING_MORE for _ in limits)
     rooms = [limit - count for limit, count in zip(limits, first, strict=True)]
     more = [none, *(one for one in fleets if all(n <= r for n, r in zip(one, rooms, strict=True)))]
-    began = [runner.first_result(first, row) for row in rows]
+    began = [runner.results_at(first, row, after) for row in rows]
     tried = [(runner.run_later(first, one, began[0], rows[0]), one) for one in more]
     tried = sorted(one for one in tried if one[0][1] <= budget)[:FURTHER]
     best: float | None = None

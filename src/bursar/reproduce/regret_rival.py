@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import combinations
+from math import ceil
 from typing import Any, Final
 
 import msgspec
@@ -66,13 +67,14 @@ class FleetRunner:
         rented[sum(first) :] = later
         return self._run(machines, rented, runtimes)
 
-    def first_result(self, counts: Counts, runtimes: Runtimes) -> Time:
-        """When the first task ends."""
+    def results_at(self, counts: Counts, runtimes: Runtimes, share: float) -> Time:
+        """When so large a share of the tasks that begin first has ended; 0: one of them."""
         machines = _in_turn(counts)
         offer = np.repeat(machines, np.array([one.slots for one in self._offers])[machines])
         boot = np.array([one.boot for one in self._offers])[offer]
         order = np.argsort(boot, kind="stable")[: runtimes.shape[1]]
-        return int((boot[order] + runtimes[offer[order], np.arange(len(order))]).min())
+        ends = np.sort(boot[order] + runtimes[offer[order], np.arange(len(order))])
+        return int(ends[max(0, ceil(share * len(ends)) - 1)])
 
     def _run(self, machines: Runtimes, rented: Runtimes, runtimes: Runtimes) -> tuple[Time, float]:
         """Machines, by the place of their offer, that are rented at some time each."""
