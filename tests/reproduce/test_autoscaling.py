@@ -16,6 +16,7 @@ from bursar.reproduce.autoscaling_setting import (
 )
 from bursar.reproduce.budgets_setting import SIZE, run_entry, set_of
 from bursar.reproduce.result import Verdict, reproduce
+from bursar.reproduce.workflows_setting import DATA
 from bursar.simulate.workloads.arrivals import utilization_of
 
 
@@ -85,9 +86,15 @@ def test_pfa_is_below_both_others_within_budgets_that_nobody_exceeds():
     assert pfa.every_slowdown.mean() < 0.9 * scf.every_slowdown.mean()
     over = [np.mean([one.over for one in run.elasticity.values()]) for run in (plf, scf, pfa)]
     assert over.index(max(over)) == 1, "SCF has most to spare"
-    smooth = run_entry("PFA, EWMA 0.7", "120 & 80", "I", 40, 5)
-    assert smooth.every_slowdown.mean() == pytest.approx(pfa.every_slowdown.mean(), rel=0.1)
     for run in (plf, scf, pfa):
         assert run.costs["user 1"].max() <= 120
         assert run.costs["user 2"].max() <= 80
         assert len(run.decisions) > 10
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="workflows of Bharathi et al. are not here")
+def test_averages_that_forget_slowly_or_at_once_are_about_as_good():
+    average, smooth = (
+        run_entry(reported, "120 & 80", "I", 40, 5) for reported in ("PFA, MA 10", "PFA, EWMA 0.7")
+    )
+    assert smooth.every_slowdown.mean() == pytest.approx(average.every_slowdown.mean(), rel=0.1)
