@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
 from shutil import which
@@ -65,10 +65,11 @@ def wait_for(holds, what, timeout=20.0):
 
 
 def kill_at_once(pids) -> None:
-    """None of them sees another one die."""
+    """None of them sees another one die; a `sleep` of the task may have ended meanwhile."""
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for pid in pids:
-            os.kill(pid, number)
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
 
 SOME = [some for count in (1, 2, 3) for some in combinations(WATCHERS, count)]
