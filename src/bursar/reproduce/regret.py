@@ -162,7 +162,7 @@ class CaseOutcome(msgspec.Struct, frozen=True):
     late_bound: float | None = None
     """... and of one that learns them only when half of its first tasks have ended"""
     unaided: Unaided | None = None
-    """a plain fleet that was chosen without hindsight, its time by the rival's"""
+    """a plain fleet that was chosen without hindsight, where run times are known"""
 
 
 # --- the runs ------------------------------------------------------------------------------------
@@ -204,8 +204,7 @@ def _bound(
 
 def _unaided(case: RegretCase, factor: float, runs: int, best: PlainFleet) -> Unaided | None:
     """Where run times are known."""
-    found = without_hindsight(case, factor, runs) if case.known == ALL else None
-    return None if found is None else Unaided(found.done, found.p90 / best.p90)
+    return without_hindsight(case, factor, runs, best) if case.known == ALL else None
 
 
 def _gave_up(one: Summary, case: RegretCase, budget: float) -> bool:
@@ -330,8 +329,8 @@ def _without_hindsight(
     where = f"{ALL}, {factor:g} x least, a plain fleet without hindsight"
     note = f"there is one in {counted(len(found), 'case')} of {len(some)}"
     yield _row(f"{where}: finished", fmean(one.done for one in found), None, note=note)
-    yield _row(f"{where}: time, median", median(one.p90 for one in found), None)
-    yield _row(f"{where}: time, worst", max(one.p90 for one in found), None)
+    yield _row(f"{where}: time, median", median(one.ratio for one in found), None)
+    yield _row(f"{where}: time, worst", max(one.ratio for one in found), None)
 
 
 def _split(factor: float, every: Sequence[CaseOutcome]) -> Iterator[Row]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from bursar.model.time import Time
 from bursar.reproduce.regret_cases import RegretCase, Runtimes
-from bursar.reproduce.regret_rival import Counts, FleetRunner, Rival, plain_fleets
+from bursar.reproduce.regret_rival import Counts, FleetRunner, PlainFleet, Rival, plain_fleets
 
 SAFE_AT: Final = 1.1
 """The budget, by the least, with which a first fleet must finish ..."""
@@ -43,11 +43,13 @@ class Unaided(msgspec.Struct, frozen=True):
 
     done: float
     """share of the executions that it finishes"""
-    p90: float
-    """of the times of all of them, in microseconds"""
+    ratio: float
+    """the 90 % quantile of its times, by the rival's"""
 
 
-def without_hindsight(case: RegretCase, factor: float, runs: int) -> Unaided | None:
+def without_hindsight(
+    case: RegretCase, factor: float, runs: int, rival: PlainFleet
+) -> Unaided | None:
     """The fastest plain fleet that finishes all of some other executions; None: there is none."""
     budget, runner = float(case.budget(factor)), FleetRunner(case.market)
     others = [case.runtimes(AMONG_OTHERS + run) for run in range(OTHERS)]
@@ -56,7 +58,8 @@ def without_hindsight(case: RegretCase, factor: float, runs: int) -> Unaided | N
         return None
     rows = [runner.runtimes(case.runtimes(run)) for run in range(runs)]
     ends, costs = zip(*(runner.run(best.counts, row) for row in rows), strict=True)
-    return Unaided(float(np.mean(np.array(costs) <= budget)), float(np.quantile(ends, 0.9)))
+    done = float(np.mean(np.array(costs) <= budget))
+    return Unaided(done, float(np.quantile(ends, 0.9)) / rival.p90)
 
 
 def oracle_time(case: RegretCase, factor: float, runs: int, after: float = 0.0) -> float | None:
