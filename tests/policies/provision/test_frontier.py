@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from math import inf
 from random import Random
 
 import msgspec
 import numpy as np
 import pytest
 
-from bursar.beliefs.bag_times import BagTimes
 from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
-from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
 from bursar.plan.bag.live_plan import plan_live
 from bursar.policies.place.kept import KeptPlacer
 from bursar.policies.provision import frontier
 from bursar.policies.provision.frontier import Frontier
-from bursar.policies.provision.frontier_state import BagBelief, FleetNow
 from bursar.policies.registry import find
 from bursar.policies.replicate.at_risk import AtRisk
 from bursar.simulate.faults import ModelledBehaviour, given
@@ -446,31 +442,6 @@ def test_machines_that_end_their_tasks_take_others_again_before_any_is_rented(mo
     monkeypatch.setattr(frontier, "plan_live", planned)
     state = run(1.6, offers=EC2[:1], observers=[Heard()])
     assert (state.ended.status, rented.count(9), len(set(begun))) == ("done", 0, 1)
-
-
-def test_what_fits_paid_time_costs_nothing_more():
-    """A run with paid hours left is not given up for want of the money that they have cost."""
-    belief = BagBelief(None, None)
-    belief.times = BagTimes.lognormal(100.0, 0.1, 0.3, 50)
-    now = FleetNow(belief)
-    one = np.ones(2)
-    now.groups = MachineGroups(
-        offer=np.zeros(2, np.int64),
-        is_new=np.array([False, True]),
-        room=np.array([3.0, 10.0]),
-        slots=2 * one,
-        speed=one,
-        begin=np.array([500.0, 0.0]),
-        price=7200 * one,
-        unit=3600 * one,
-        paid=np.array([1500.0, 3600.0]),
-        held=0 * one,
-        running=0 * one,
-    )
-    left = {"running": 0.0, "attempts": 0, "money": 1e9, "deadline": inf}
-    for ready, cost in ((60, 0.0), (70, 1000.0)):
-        now.left = WorkLeft(ready=ready, elapsed=0.0, spent=0.0, **left)
-        assert now.cheapest() == pytest.approx(cost)
 
 
 @pytest.mark.parametrize("tasks", [60, 150])
