@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from bursar.engine.roles import Policy
-from bursar.model.errors import InputError
 from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -15,17 +14,16 @@ from bursar.model.time import MINUTE, SECOND
 from bursar.model.work import Work
 from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.policies.place.follow import FollowPlacer
-from bursar.policies.presets import check_together
 from bursar.policies.provision.plf import PlanningFirst
 from bursar.policies.provision.scf import ScalingFirst, scaled
 from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.faults import ModelledBehaviour, traced
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
-from bursar.state.actions import Scale, Start
+from bursar.state.actions import Scale
 from bursar.state.run_times import RunTimes
 from bursar.state.state import RunState
-from bursar.testing import Auditor, Scene
+from bursar.testing import Auditor
 
 SMALL = Offer("small", Money.parse("1"), MINUTE, limit=4)
 LARGE = Offer("large", Money.parse("5"), MINUTE, limit=4)
@@ -138,36 +136,3 @@ def test_two_users_are_served_within_their_budgets(entry):
     for name, most in (("ann", "7"), ("bob", "3")):
         spent = [state.ledger.committed_in(name, number) for number in range(60)]
         assert max(spent) <= Money.parse(most)
-
-
-def test_follow_starts_what_is_planned_where_it_is_planned_and_nothing_else():
-    placer, state = FollowPlacer(), _scene_state()
-    decision = ev.ScaleDecided(0, {"small": 2}, 3, 1, lines={"1": (2,), "small+1": (1,)})
-    placer.saw(decision, state)
-    assert list(placer.place(state, 0, Random(0))) == [Start(2, 1)]
-    rented = ev.MachineRented(0, 2, "small", MINUTE)
-    for event in (rented, ev.MachineUp(0, 2)):
-        state.apply(event)
-        placer.saw(event, state)
-    assert list(placer.place(state, 0, Random(0))) == [Start(1, 2)]
-    assert list(placer.place(state, 0, Random(0))) == [], "task 3 is in no plan"
-
-
-def test_follow_learns_from_the_journal_what_was_planned_before_a_resume():
-    decision = ev.ScaleDecided(0, {"small": 1}, 3, 1, lines={"1": (3, 1)})
-    again, state = FollowPlacer(), _scene_state()
-    again.saw(decision, state)
-    assert list(again.place(state, 0, Random(0))) == [Start(3, 1)]
-
-
-def _scene_state():
-    """Three tasks are ready, and one small machine is up."""
-    scene = Scene(SMALL, LARGE, tasks=3, arrivals_open=True)
-    scene.machine("small")
-    return scene.state
-
-
-def test_follow_goes_with_autoscalers_that_plan():
-    check_together({"provisioner": "plf", "placer": "follow"})
-    with pytest.raises(InputError, match="'follow' goes with the provisioner 'plf'"):
-        check_together({"provisioner": "react", "placer": "follow"})
