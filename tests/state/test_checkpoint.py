@@ -17,7 +17,7 @@ from bursar.state.works import Works
 WHY = "say in bursar.state.checkpoint what becomes of this field, and count VERSION up"
 KNOWN = {
     AttemptLog: set(checkpoint.LOG_COLUMNS),
-    Ledger: {"now", "committed", "spent", "_open", "_closed", "_accounts"},
+    Ledger: {"now", "committed", "spent", "_open", "_units", "_closed", "_accounts"},
     Precedence: {"_missing", "_children", "_firsts", "_rows"},
     Works: {
         "events",

@@ -118,6 +118,13 @@ def test_a_ledger_whose_sum_is_wrong_is_caught(ledger):
         ledger.check()
 
 
+def test_a_ledger_that_counts_other_units_than_were_paid_is_caught(ledger):
+    ledger.commit(1, HOURLY, 0, HOUR)
+    ledger._units[1] = 2
+    with pytest.raises(InvariantError, match="units that are paid"):
+        ledger.check()
+
+
 steps = st.lists(
     st.tuples(st.sampled_from(["commit", "extend", "close"]), st.integers(0, 5), st.integers(0, 9)),
     max_size=40,

@@ -110,8 +110,9 @@ class Deaf(SimulatedWorld):
 class Immortal(SimulatedWorld):
     """Leases mean nothing to it."""
 
-    def _watch(self, decision):
-        pass
+    def _rent(self, decision):
+        super()._rent(decision)
+        self._leases.clear()
 
 
 class Backwards(SimulatedWorld):

@@ -68,7 +68,8 @@ class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def units(self, stay: Time) -> int:
         """Billing units entered by a machine that stayed this long: at least one."""
-        return -(-max(stay, self.minimum, 1) // self.billing)
+        time = stay if stay > self.minimum else self.minimum
+        return -(-time // self.billing) or 1
 
     def charge(self, stay: Time) -> Money:
         return self.price * self.units(stay)

@@ -49,8 +49,9 @@ class LastMoment:
             if state.machines[event.machine].offer.pool == "unreliable":
                 self._running.setdefault(event.machine, set()).add(event.attempt)
         elif type(event) is ev.AttemptEnded:
-            machine = state.log.machine[event.attempt]
-            self._running.get(machine, set()).discard(event.attempt)
+            running = self._running.get(state.log.machine[event.attempt])
+            if running is not None:
+                running.discard(event.attempt)
             if event.outcome in ("success", "lost"):
                 self._results += event.outcome == "success"
                 self._add(event.attempt, event.at, state)

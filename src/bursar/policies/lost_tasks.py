@@ -38,10 +38,11 @@ class LostTasks:
                 self._offers[event.machine] = offer.name
                 self._running.setdefault(event.machine, set()).add(event.task)
         elif type(event) is ev.AttemptEnded:
-            task = state.log.task[event.attempt]
-            self._running.get(state.log.machine[event.attempt], set()).discard(task)
+            running = self._running.get(state.log.machine[event.attempt])
+            if running is not None:
+                running.discard(state.log.task[event.attempt])
             if event.outcome == "success" and self._lost:
-                self._lost.pop(task, None)
+                self._lost.pop(state.log.task[event.attempt], None)
         elif type(event) is ev.MachineDown:
             tasks, name = self._running.pop(event.machine, ()), self._offers.pop(event.machine, "")
             if event.cause == "lost":

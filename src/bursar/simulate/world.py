@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
 from typing import Protocol
 
 from bursar.engine.world import External, Fate, happening
@@ -60,11 +60,11 @@ class SimulatedWorld:
         """heap of what will happen; the middle number keeps the order of equal times"""
         self._scheduled = 0
         self._leases: list[tuple[Time, int]] = []
-        """heap of (end of a lease, machine); outdated entries are dropped when met"""
+        """heap of (end of a lease, machine), one for each; leases that were extended since are
+        put back when met"""
         self._performers: dict[type, Callable[..., None]] = {
             ev.AttemptStarted: self._start,
             ev.MachineRented: self._rent,
-            ev.LeaseExtended: self._watch,
             ev.ReleaseOrdered: self._release,
             ev.CancelOrdered: self._cancel,
         }
@@ -107,9 +107,13 @@ class SimulatedWorld:
 
     def _expire(self) -> Sequence[ev.AnyEvent]:
         """The end of the first lease, unless it was extended or its machine is gone."""
-        end, number = heappop(self._leases)
+        end, number = self._leases[0]
         machine = self._state.machines.get(number)
-        if machine is None or machine.until != end:
+        if machine is not None and machine.until != end:
+            heapreplace(self._leases, (machine.until, number))
+            return ()
+        heappop(self._leases)
+        if machine is None:
             return ()
         self._now = max(self._now, end)
         return (ev.MachineDown(self._now, number, "expired", ended=end),)
@@ -140,11 +144,8 @@ class SimulatedWorld:
             ended = ev.AttemptEnded(end, attempt, outcome, runtime)
             heappush(self._agenda, (end, self._scheduled, ended))
 
-    def _watch(self, decision: ev.MachineRented | ev.LeaseExtended) -> None:
-        heappush(self._leases, (decision.until, decision.machine))
-
     def _rent(self, decision: ev.MachineRented) -> None:
-        self._watch(decision)
+        heappush(self._leases, (decision.until, decision.machine))
         machine = self._state.machines[decision.machine]
         boot = self._behaviour.boot(machine)
         if boot is None:

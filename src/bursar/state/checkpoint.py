@@ -356,6 +356,7 @@ def _restored_ledger(stored: _LedgerPart, state: RunState) -> Ledger:
     ledger.now = state.now
     ledger.committed, ledger.spent = stored.committed, stored.spent
     ledger._open = {one.machine: charge(one, is_open=True) for one in stored.live}
+    ledger._units = {number: one.units for number, one in ledger._open.items()}
     ledger._closed = ClosedCharges(charge(one, is_open=False) for one in stored.closed)
     ledger.change(stored.budgets)
     return ledger

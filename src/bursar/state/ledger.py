@@ -44,9 +44,11 @@ class AccountSums:
         """Commit units `first` to `last` (not included) of a charge, or give them back."""
         price = charge.offer.price.nanos * sign
         for interval, units in self._spread(charge.offer, charge.begin, first, last):
-            self.committed[interval] = self.committed.get(interval, 0) + units * price
-            if not self.committed[interval]:
-                del self.committed[interval]
+            amount = self.committed.get(interval, 0) + units * price
+            if amount:
+                self.committed[interval] = amount
+            else:
+                self.committed.pop(interval, None)
 
     def payable(
         self, offer: Offer, begin: Time, first: int, last: int, machines: int = 1, part: int = 1
@@ -56,14 +58,17 @@ class AccountSums:
         For so many machines alike, and from one part in so many of what is left in an interval;
         but from all of it where an interval pays for all of them from its beginning to its end.
         """
-        price = offer.price.nanos
-        if self.budget is None or not price:
+        price, budget = offer.price.nanos, self.budget
+        if budget is None or not price:
             return last - first
-        amount, every = self.budget.amount.nanos, self.budget.every
-        if every is not None and amount >= price * machines * -(-every // offer.billing):
+        amount, every = budget.amount.nanos, budget.every
+        if every is None:
+            left = amount - self.committed.get(0, 0)
+            return min(last - first, max(0, left // (price * machines * part)))
+        if amount >= price * machines * -(-every // offer.billing):
             machines = part = 1
         paid = 0
-        for interval, units in self._spread(offer, begin, first, last):
+        for interval, units in _by_interval(every, offer, begin, first, last):
             left = amount - self.committed.get(interval, 0)
             room = max(0, left // (price * machines * part))
             paid += min(units, room)
@@ -108,6 +113,8 @@ class Ledger:
         self.spent = ZERO
         """charges closed"""
         self._open: dict[int, Charge] = {}
+        self._units: dict[int, int] = {}
+        """by machine, those of its open charge"""
         self._closed = ClosedCharges()
         self._accounts = {name: AccountSums(budget) for name, budget in budgets.items()}
 
@@ -197,7 +204,7 @@ class Ledger:
 
     def units_of(self, machine: int) -> int:
         """Units that a machine which is not down has paid."""
-        return self._open[machine].units
+        return self._units[machine]
 
     def amount_of(self, machine: int) -> Money:
         """What a machine that is up has cost so far, to the end of its lease."""
@@ -215,17 +222,20 @@ class Ledger:
     ) -> None:
         charge = Charge(machine, offer, begin, until, is_open=True, account=account)
         self._open[machine] = charge
-        self.committed += charge.amount
+        units = self._units[machine] = charge.units
+        self.committed += offer.price * units
         sums = self._accounts[account]
         sums.open += 1
-        sums.add(charge, 0, charge.units)
+        sums.add(charge, 0, units)
 
     def extend(self, machine: int, until: Time) -> None:
         old = self._open[machine]
         new = msgspec.structs.replace(old, end=until)
         self._open[machine] = new
-        sums, before, after = self._accounts[old.account], old.units, new.units
-        self.committed += old.offer.price * (after - before)
+        sums, before, after = self._accounts[old.account], self._units[machine], new.units
+        self._units[machine] = after
+        nanos = old.offer.price.nanos * (after - before)
+        self.committed = Money(self.committed.nanos + nanos)
         if before <= after:
             sums.add(new, before, after)
         else:
@@ -233,24 +243,27 @@ class Ledger:
 
     def close(self, machine: int, end: Time, *, was_lost: bool = False) -> Money:
         """The machine is gone: charge the units it entered and give back the rest."""
-        old = self._open.pop(machine)
+        old, paid = self._open.pop(machine), self._units.pop(machine)
         new = msgspec.structs.replace(old, end=min(end, old.end), is_open=False, was_lost=was_lost)
         self._closed.append(new)
-        self.committed += new.amount - old.amount
-        self.spent += new.amount
+        entered, price = new.units, old.offer.price
+        back = price * (paid - entered)
+        self.committed -= back
+        self.spent += price * entered
         sums = self._accounts[old.account]
         sums.open -= 1
-        sums.add(old, new.units, old.units, sign=-1)
-        return old.amount - new.amount
+        sums.add(old, entered, paid, sign=-1)
+        return back
 
     def void(self, machine: int) -> Money:
         """The machine was not available: nothing is charged for it."""
-        old = self._open.pop(machine)
-        self.committed -= old.amount
+        old, paid = self._open.pop(machine), self._units.pop(machine)
+        amount = old.offer.price * paid
+        self.committed -= amount
         sums = self._accounts[old.account]
         sums.open -= 1
-        sums.add(old, 0, old.units, sign=-1)
-        return old.amount
+        sums.add(old, 0, paid, sign=-1)
+        return amount
 
     # --- verifying -------------------------------------------------------------------------------
 
@@ -258,6 +271,8 @@ class Ledger:
         total = sum((charge.amount for charge in self.charges()), ZERO)
         if total != self.committed:
             raise InvariantError(f"committed is {self.committed}, the charges sum to {total}")
+        if self._units != {number: charge.units for number, charge in self._open.items()}:
+            raise InvariantError("the units that are paid are not those of the open charges")
         summed = {name: AccountSums(sums.budget) for name, sums in self._accounts.items()}
         for charge in self.charges():
             summed[charge.account].add(charge, 0, charge.units)

@@ -166,14 +166,18 @@ class Hedged(Provisioner):
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
-        goal = self._goal(view)
+        whole = view.goal
+        goal = self._goal(whole, view)
         actions = list(self.inner.provision(self._seen(view, now, goal), now, rng))
-        if goal is not view.goal and any(isinstance(action, Stop) for action in actions):
+        if goal is not whole and any(isinstance(action, Stop) for action in actions):
             # Too late for a deadline that leaves time for losses; not for the one that counts.
-            shown = self._seen(view, now, view.goal)
-            actions = list(self.inner.provision(shown, now, rng))
-        actions = [*actions, *self._ask_again(view, now), *self._leave(view, now)]
-        if goal.deadline is None:
+            actions = list(self.inner.provision(self._seen(view, now, whole), now, rng))
+        is_timed = whole.deadline is not None
+        if is_timed or view.refusals:
+            actions += self._ask_again(view, now)
+        if self.is_silent:
+            actions += self._leave(view, now)
+        if not is_timed:
             return actions
         if self.is_late(view, now) and _slots(view, self._spot):
             return self._kept_to_the_end(actions, view, now)
@@ -276,7 +280,8 @@ class Hedged(Provisioner):
                 return Extend(machine.id, reason=LATE)
         if isinstance(self.inner, Frontier):  # which looks at neither market nor goal for this
             return self.inner.renew(machine, view, now)
-        return self.inner.renew(machine, self._seen(view, now, self._goal(view)), now)
+        goal = self._goal(view.goal, view)
+        return self.inner.renew(machine, self._seen(view, now, goal), now)
 
     @property
     def is_silent(self) -> bool:
@@ -411,9 +416,9 @@ class Hedged(Provisioner):
         self._was_late = now >= last
         return self._was_late
 
-    def _goal(self, view: View) -> Goal:
+    def _goal(self, goal: Goal, view: View) -> Goal:
         """With a deadline that leaves time to do again what is lost last."""
-        goal, deadline = view.goal, view.goal.deadline
+        deadline = goal.deadline
         if deadline is None or not self._reliable:
             return goal
         if not (_slots(view, self._spot) or self._value.has_lost):

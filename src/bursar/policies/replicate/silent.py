@@ -56,12 +56,12 @@ class Silent(AtRisk):
         return ev.AttemptStarted, ev.AttemptEnded
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        if isinstance(event, ev.AttemptStarted):
+        if type(event) is ev.AttemptStarted:
             if state.machines[event.machine].offer.pool == "unreliable":
                 self._watched.append((event.at, event.attempt))
             return
         super().saw(event, state)
-        if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
+        if type(event) is ev.AttemptEnded and event.outcome == "success":
             machine = state.machines[state.log.machine[event.attempt]]
             self._returned(event.runtime, machine.offer, state)
 
