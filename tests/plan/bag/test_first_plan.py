@@ -107,6 +107,19 @@ def test_what_machines_of_later_need_is_left_for_them(longest):
     assert spent + rest < left.money
 
 
+@pytest.mark.parametrize("tasks", [1, 30, 300])
+def test_long_units_take_half_of_the_money_at_first_where_nobody_tells_speeds(tasks):
+    groups, means = offers(boot=60.0), possible(1.1, 1.25, 1.6)
+    groups.unit[:], groups.paid[:] = 3600.0, 3600.0
+    groups.price[:] *= 3600
+    left = bag(tasks, max(tasks * MEAN, 2.5 * 3600))
+    given = plan_first(groups, left, means)
+    plan = plan_first(groups, left, means, are_speeds_given=False)
+    cost, whole = (float(one.fleet @ groups.price) for one in (plan, given))
+    assert 0 < cost <= min(whole, max(left.money / 2, groups.price.min()))
+    assert cost == whole or whole > left.money / 2
+
+
 def test_where_nothing_is_possible_it_is_the_fleet_with_the_best_chance():
     groups, left = offers(), bag(60, 60 * MEAN)
     assert plan_first(groups, left, possible(0.5, 0.6)).fleet.sum() >= 1

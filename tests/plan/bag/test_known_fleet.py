@@ -8,7 +8,7 @@ import pytest
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.past_runtimes import PastRuntimes
-from bursar.model.time import MINUTE, SECOND
+from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.plan.bag.known_fleet import ENOUGH, KnownRuntimes, _lognormal, _values, known_fleet
 
 SMALL = Offer("small", Money.parse("0.00002"), SECOND, MINUTE, 30, 45 * SECOND, 2)
@@ -91,10 +91,34 @@ def test_no_fleet_next_to_the_best_is_faster_and_as_sure():
 
 def test_money_that_is_left_counts_before_any_draw_exceeds_the_budget():
     """Fleets that end at the same time in all of 40 draws, within the budget in each or in none."""
-    units = np.repeat([990, 950, 900, 1100], 40).reshape(4, 40, 1)
-    ends = np.full((4, 40), 1000 * SECOND)
-    values = _values(ends, units, np.array([1e6]), Money(1_000_000_000))
-    barely, well, amply, never = values.tolist()
+    barely, well, amply, never = values_of([990, 950, 900, 1100], SECOND)
     assert barely > well + 0.5
     assert well == pytest.approx(amply, abs=1e-3)
     assert never == np.inf
+
+
+def values_of(units, billing, more=0):
+    """Of fleets that end at the same time; in one draw of 40 so many more units are charged."""
+    charged = np.repeat(units, 40).reshape(len(units), 40, 1)
+    charged[:, 0] += more
+    ends = np.full((len(units), 40), 1000 * SECOND)
+    offer = Offer("one", Money(1_000_000), billing)
+    return _values(ends, charged, (offer,), Money(1_000_000_000)).tolist()
+
+
+def test_whole_hours_that_the_budget_just_pays_are_as_good_as_fewer():
+    barely, amply, never = values_of([999, 900, 1100], HOUR)
+    assert barely == pytest.approx(amply, abs=1e-3)
+    assert never == np.inf
+    now_and_then, _, _ = values_of([999, 900, 1100], HOUR, more=20)
+    assert now_and_then > amply + 0.2, "one draw in 40 takes another hour"
+
+
+def test_a_fleet_that_fills_an_hour_is_found():
+    """176 slots do 835 tasks of 12 minutes in 57 minutes, for all but 0.8 % of the money."""
+    eight = Offer("eight", Money.parse("0.36"), HOUR, limit=25, boot=90 * SECOND, slots=8)
+    known = KnownRuntimes(round(0.84 * 729) * SECOND, 60 * SECOND)
+    found = known_fleet((eight,), 835, known, Money.parse("8"))
+    assert found.fleet == {"eight": 22}
+    assert found.chance == 1
+    assert found.upper_time < HOUR

@@ -9,6 +9,9 @@ which no fleet would do do not count: nothing is lost there.
 
 Of some offers there may be more by then, if few are tried first: the rest counts on them. Where the
 money may do with them only, a first fleet that is a part of another leaves more of it for them.
+
+Long units cannot be given back once they show that an offer is slow. So where nobody tells speeds,
+the first ones take a part of the money only.
 """
 
 from __future__ import annotations
@@ -24,7 +27,13 @@ from numpy.typing import NDArray
 
 from bursar.beliefs.bag_times import BagTimes
 from bursar.beliefs.work_curve import WorkCurve
-from bursar.plan.bag.live_fleet import LiveFleetJudge, MachineGroups, Residuals, WorkLeft
+from bursar.plan.bag.live_fleet import (
+    LONG_UNIT,
+    LiveFleetJudge,
+    MachineGroups,
+    Residuals,
+    WorkLeft,
+)
 from bursar.plan.bag.live_plan import PRICE_OF_CHANCE, LivePlan, cheapest_groups, plan_live
 
 Floats = NDArray[np.float64]
@@ -37,6 +46,8 @@ POSSIBLE: Final = log(0.5)
 """Run times for which the best fleet has less of a chance are not what the budget was meant for."""
 FEW: Final = 12
 """Offers that more may be rented of in the second stage: those whose work costs least."""
+FIRST_UNITS: Final = 0.5
+"""The part of the money that first units take at most, where they are long and speeds unknown."""
 PARTS: Final = (0.5, 0.2, 0.08, 0.03)
 """Parts of the largest first fleet that are tried where there may be more of some offers later."""
 REMEMBERED: Final = 64
@@ -58,6 +69,7 @@ class _Question(msgspec.Struct, frozen=True):
     left: WorkLeft
     possible: tuple[PossibleMean, ...]
     later: tuple[float, ...]
+    are_speeds_given: bool
     """by group, the most machines that there can be after the first results"""
 
 
@@ -75,6 +87,8 @@ def plan_first(
     left: WorkLeft,
     possible: Sequence[PossibleMean],
     later: Floats | None = None,
+    *,
+    are_speeds_given: bool = True,
 ) -> LivePlan:
     """The fleet to begin with, of machines none of which is there yet.
 
@@ -82,7 +96,8 @@ def plan_first(
     """
     columns = tuple(tuple(column.tolist()) for column in msgspec.structs.astuple(groups))
     rooms = groups.room if later is None else later
-    return _first(_Question(columns, left, tuple(possible), tuple(rooms.tolist())))
+    question = _Question(columns, left, tuple(possible), tuple(rooms.tolist()), are_speeds_given)
+    return _first(question)
 
 
 @lru_cache(REMEMBERED)
@@ -101,6 +116,9 @@ def _first(question: _Question) -> LivePlan:
         return max(plans, key=lambda plan: plan.log_chance)
     means = [one for one, _ in able]
     fleets = {fleet.tobytes(): fleet for _, fleet in able}
+    if (groups.unit >= LONG_UNIT).all() and not question.are_speeds_given:
+        few = [_within(fleet, groups, FIRST_UNITS * left.money) for fleet in fleets.values()]
+        fleets = {fleet.tobytes(): fleet for fleet in few}
     if (later > groups.room).any():
         largest = max(fleets.values(), key=lambda fleet: float(fleet @ groups.slots))
         parts = [np.ceil(part * largest) for part in PARTS]
@@ -111,6 +129,18 @@ def _first(question: _Question) -> LivePlan:
         best = found or best
     assert best is not None  # noqa: S101
     return best
+
+
+def _within(fleet: Floats, groups: MachineGroups, money: float) -> Floats:
+    """As many machines of a fleet as the money pays for their first units; at least one."""
+    entry = groups.price * np.ceil(groups.paid / groups.unit)
+    cost = float(fleet @ entry)
+    if cost <= money:
+        return fleet
+    fewer = np.floor(fleet * money / cost)
+    if not fewer.any():
+        fewer[np.where(fleet > 0, entry, inf).argmin()] = 1.0
+    return fewer
 
 
 def _able(

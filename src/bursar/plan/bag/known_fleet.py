@@ -10,6 +10,7 @@ fleet that follows luck costs more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import inf, log1p, sqrt
 from statistics import NormalDist
@@ -23,6 +24,7 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.past_runtimes import PastRuntimes
+from bursar.model.release import is_long
 from bursar.model.time import Time
 from bursar.plan.bag.fleet_candidates import neighbours
 from bursar.plan.bag.fleet_frontier import FrontierSearch
@@ -107,7 +109,7 @@ def known_fleet(
     best = _search(search, counts, budget)
     again = FleetJudge(search.sampled, seed=1, draws=search.shown_draws)
     outcomes = again.outcomes(best)
-    values = _values(*again.execute(best), again.price, budget)
+    values = _values(*again.execute(best), again.sampled.offers, budget)
     place = int(np.argmin(values)) if np.isfinite(values).any() else _cheapest(outcomes)
     fleet = {name: int(n) for name, n in zip(names, best[place], strict=True) if n}
     return _known(fleet, outcomes[place], budget)
@@ -117,7 +119,8 @@ def _search(search: FrontierSearch, counts: Integers, budget: Money) -> Integers
     """The best fleets, after all that differ a little from them were tried."""
     judge, quick = search.judge, search.quick
     counts = np.unique(counts, axis=0)
-    values = _values(*judge.execute(counts), judge.price, budget)
+    offers = judge.sampled.offers
+    values = _values(*judge.execute(counts), offers, budget)
     if not np.isfinite(values).any():
         return counts
     for _ in range(ROUNDS):
@@ -126,7 +129,7 @@ def _search(search: FrontierSearch, counts: Integers, budget: Money) -> Integers
         near = near[~(near[:, None] == counts[None]).all(axis=2).any(axis=1)]
         if not len(near):
             break
-        found = _values(*judge.execute(near), judge.price, budget)
+        found = _values(*judge.execute(near), offers, budget)
         is_better = bool(found.min() < values.min())
         counts, values = np.concatenate([counts, near]), np.concatenate([values, found])
         if not is_better:
@@ -134,10 +137,17 @@ def _search(search: FrontierSearch, counts: Integers, budget: Money) -> Integers
     return counts[np.argsort(values, kind="stable")[:JUDGED_AGAIN]]
 
 
-def _values(makespans: Integers, units: Integers, price: Floats, budget: Money) -> Floats:
-    """How good fleets are, the less the better; infinite where the budget never does."""
-    costs = units @ price
-    margins = (budget.nanos - costs) / (FORM * np.maximum(costs, 1.0))
+def _values(makespans: Integers, units: Integers, offers: Sequence[Offer], budget: Money) -> Floats:
+    """How good fleets are, the less the better; infinite where the budget never does.
+
+    Where units are long, a fleet may cost the same in all draws: then it is not in doubt, however
+    near to the budget that is.
+    """
+    costs = units @ np.array([float(offer.price.nanos) for offer in offers])
+    doubt = FORM * np.maximum(costs, 1.0)
+    if all(map(is_long, offers)):
+        doubt = np.minimum(doubt, np.maximum(costs.std(axis=1, keepdims=True), 1.0))
+    margins = (budget.nanos - costs) / doubt
     fits = (costs <= budget.nanos).any(axis=1)
     chance = np.where(fits, below(margins).mean(axis=1), 0.0)
     middle, late = np.quantile(makespans, (0.5, 0.9), axis=1)

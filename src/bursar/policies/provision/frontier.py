@@ -283,7 +283,8 @@ class Frontier(Provisioner):
         begun = ended + left.attempts
         is_enough = not ended or self.belief.is_known or ended >= min(PLENTY, TOLD * begun)
         if possible := self._possible_means(view):
-            self.plan = plan_first(groups, left, possible, self._later_rooms(view))
+            rooms, are_given = self._later_rooms(view), self.belief.are_speeds_given
+            self.plan = plan_first(groups, left, possible, rooms, are_speeds_given=are_given)
         else:
             self.plan = plan_live(
                 groups,
