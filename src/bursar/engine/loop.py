@@ -209,9 +209,7 @@ class Engine:
             return
         try:
             actions = question(self._view, now, self._rng)
-            if type(actions) is list:
-                actions = tuple(actions)  # which may be changed while it is carried out
-            elif type(actions) is not tuple:  # it may never end
+            if type(actions) is not tuple:  # a list may be changed while it is carried out
                 actions = tuple(islice(actions, MOST_ACTIONS + 1))
             if len(actions) > MOST_ACTIONS:
                 raise ValueError(f"asks for more than {MOST_ACTIONS:,} actions at once")
