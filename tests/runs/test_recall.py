@@ -105,8 +105,12 @@ def passes(monkeypatch):
 
 
 def learned(seen):
-    """What was learned of an offer, without what is only made of it when somebody asks."""
-    return {name: value for name, value in vars(seen).items() if name not in ("_sums", "_arrays")}
+    """What was learned of an offer, without what is only made of it when somebody asks.
+
+    Attempts that ended in one moment may be learned in another order.
+    """
+    known = {name: value for name, value in vars(seen).items() if name not in ("_sums", "_arrays")}
+    return {**known, "_kept": sorted(seen._kept)}
 
 
 def all_events(run):

@@ -114,7 +114,7 @@ def test_long_units_take_half_of_the_money_at_first_where_nobody_tells_speeds(ta
     groups.price[:] *= 3600
     left = bag(tasks, max(tasks * MEAN, 2.5 * 3600))
     given = plan_first(groups, left, means)
-    plan = plan_first(groups, left, means, are_speeds_given=False)
+    plan = plan_first(groups, left, means, are_speeds_in_doubt=True)
     cost, whole = (float(one.fleet @ groups.price) for one in (plan, given))
     assert 0 < cost <= min(whole, max(left.money / 2, groups.price.min()))
     assert cost == whole or whole > left.money / 2

@@ -69,7 +69,7 @@ class _Question(msgspec.Struct, frozen=True):
     left: WorkLeft
     possible: tuple[PossibleMean, ...]
     later: tuple[float, ...]
-    are_speeds_given: bool
+    are_speeds_in_doubt: bool
     """by group, the most machines that there can be after the first results"""
 
 
@@ -88,7 +88,7 @@ def plan_first(
     possible: Sequence[PossibleMean],
     later: Floats | None = None,
     *,
-    are_speeds_given: bool = True,
+    are_speeds_in_doubt: bool = False,
 ) -> LivePlan:
     """The fleet to begin with, of machines none of which is there yet.
 
@@ -96,7 +96,7 @@ def plan_first(
     """
     columns = tuple(tuple(column.tolist()) for column in msgspec.structs.astuple(groups))
     rooms = groups.room if later is None else later
-    question = _Question(columns, left, tuple(possible), tuple(rooms.tolist()), are_speeds_given)
+    question = _Question(columns, left, tuple(possible), tuple(rooms.tolist()), are_speeds_in_doubt)
     return _first(question)
 
 
@@ -116,7 +116,7 @@ def _first(question: _Question) -> LivePlan:
         return max(plans, key=lambda plan: plan.log_chance)
     means = [one for one, _ in able]
     fleets = {fleet.tobytes(): fleet for _, fleet in able}
-    if (groups.unit >= LONG_UNIT).all() and not question.are_speeds_given:
+    if (groups.unit >= LONG_UNIT).all() and question.are_speeds_in_doubt:
         few = [_within(fleet, groups, FIRST_UNITS * left.money) for fleet in fleets.values()]
         fleets = {fleet.tobytes(): fleet for fleet in few}
     if (later > groups.room).any():

@@ -46,6 +46,7 @@ from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
 from bursar.policies.live_attempts import deserves
 from bursar.policies.provision.frontier_state import BagBelief, FleetNow
 from bursar.policies.provision.last_tasks import LastTasks
+from bursar.policies.provision.likely_speeds import are_in_doubt
 from bursar.policies.reconcile import Target, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.events import AnyEvent, AttemptEnded
@@ -283,8 +284,8 @@ class Frontier(Provisioner):
         begun = ended + left.attempts
         is_enough = not ended or self.belief.is_known or ended >= min(PLENTY, TOLD * begun)
         if possible := self._possible_means(view):
-            rooms, are_given = self._later_rooms(view), self.belief.are_speeds_given
-            self.plan = plan_first(groups, left, possible, rooms, are_speeds_given=are_given)
+            rooms, in_doubt = self._later_rooms(view), are_in_doubt(view.market)
+            self.plan = plan_first(groups, left, possible, rooms, are_speeds_in_doubt=in_doubt)
         else:
             self.plan = plan_live(
                 groups,

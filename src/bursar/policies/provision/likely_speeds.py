@@ -18,6 +18,12 @@ def has_speeds(market: Market) -> bool:
     return len({offer.speed for offer in market.offers}) > 1
 
 
+def are_in_doubt(market: Market) -> bool:
+    """Whether an offer may be slower than others of its pool, and nobody tells."""
+    pools = [offer.pool for offer in market.offers]
+    return not has_speeds(market) and len(set(pools)) < len(pools)
+
+
 def likely_speeds(market: Market) -> dict[str, float]:
     """Those that the market tells; else a slot that costs more is likely to be faster.
 
