@@ -69,8 +69,8 @@ class _Question(msgspec.Struct, frozen=True):
     left: WorkLeft
     possible: tuple[PossibleMean, ...]
     later: tuple[float, ...]
-    are_speeds_in_doubt: bool
     """by group, the most machines that there can be after the first results"""
+    are_speeds_in_doubt: bool
 
 
 class _Forecast(msgspec.Struct, frozen=True):
@@ -93,6 +93,7 @@ def plan_first(
     """The fleet to begin with, of machines none of which is there yet.
 
     `later` are the most machines that there can be after the first results, if these are others.
+    `are_speeds_in_doubt`: an offer may prove slower than others, and nobody told.
     """
     columns = tuple(tuple(column.tolist()) for column in msgspec.structs.astuple(groups))
     rooms = groups.room if later is None else later
